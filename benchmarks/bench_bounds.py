@@ -12,7 +12,7 @@ from measuring import ROOT, Report, arguments
 
 import fedsched as fs
 from fedsched.bounds import exact, lower_bounds
-from fedsched.bounds.cost.charges import is_telling
+from fedsched.bounds.cost.charges import is_useful
 from fedsched.generate import lublin
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def over_time(logs: tuple[str, ...], machines: tuple[str, ...], sizes: tuple[int
                     found = fs.optimize(part, federation, objectives=metric, seconds=seconds, baselines=("fcfs",))
                     plan = found.value()
                     gaps = "".join(
-                        f"{plan / bound - 1:>9.1%}" if is_telling(metric, bound) else f"{'none':>9}"
+                        f"{plan / bound - 1:>9.1%}" if is_useful(metric, bound) else f"{'none':>9}"
                         for bound in (before, now)
                     )
                     title = f"{name} {jobs} on {machine}"

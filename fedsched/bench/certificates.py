@@ -23,10 +23,10 @@ from fedsched.bench.units import Units, resources_of
 from fedsched.bounds.cost.buckets import Scarce
 from fedsched.bounds.cost.charges import CHARGES
 from fedsched.bounds.cost.dual import Multipliers
-from fedsched.bounds.cost.prices import found_prices
+from fedsched.bounds.cost.prices import find_prices
 from fedsched.bounds.cost.prover import Prover
 from fedsched.bounds.lower.closed import threshold_of
-from fedsched.bounds.lower.downtime_losses import NOTHING
+from fedsched.bounds.lower.downtime_losses import NO_CLOSURES
 from fedsched.bounds.lower.relaxation import Relaxation, relax
 from fedsched.engine.pack.node_caps import caps_table
 from fedsched.engine.pack.problem import pack
@@ -93,7 +93,7 @@ def _relaxation(document: Document) -> Relaxation:
     always_up = Document({name: part for name, part in document.data.items() if name not in ("downtimes", "signals")})
     federation, workload = always_up.federation, document.workload
     problem = pack(workload, federation, reading=document.reading, t0=0.0)
-    return relax(problem, caps_table(workload, federation, None), workload.id, runtime=workload.runtime, apart=True)
+    return relax(problem, caps_table(workload, federation, None), workload.id, runtime=workload.runtime, separate=True)
 
 
 def _whole(values: NDArray[np.float64], largest: float) -> list[Any]:
@@ -209,9 +209,9 @@ def _weights(problem: BoundProblem, multipliers: Multipliers) -> dict[str, Any]:
 def _by_times(document: Document, prover: Prover, objective: str) -> Iterator[dict[str, Any]]:
     """Yield the proof by the library's prices over time."""
     # The checker does not account for closed nodes here.
-    always_open = replace(prover.relaxation, shut=NOTHING)
+    always_open = replace(prover.relaxation, shut=NO_CLOSURES)
     scarce, charge = Scarce.of(always_open, np.zeros((0, len(document.workload)))), CHARGES[objective]
-    prices = found_prices(scarce, charge, np.inf)
+    prices = find_prices(scarce, charge, np.inf)
     # Whole seconds, and few enough stretches for fast exact fractions; each stretch has its mean price.
     few = max(LEAST_EDGES, EFFORT // int(prover.relaxation.usable.sum()))
     several = np.linspace(0, len(prices.edges) - 1, min(few, len(prices.edges))).round().astype(np.int64)

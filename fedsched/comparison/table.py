@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.bounds.cost.charges import is_telling
+from fedsched.bounds.cost.charges import is_useful
 from fedsched.comparison.scores import FIRST, SAME, is_maximised, measured
 from fedsched.core.errors import pandas_for
 from fedsched.core.text import html as escape
@@ -154,7 +154,7 @@ def _reference(records: Sequence[RunRecord], measure: str) -> tuple[str, float]:
     if k == 0 and optimum:
         return "optimum", optimum
     proven = [record.bounds[k] for record in records if len(record.bounds) > k]
-    bounds = [bound for bound in proven if bound is not None and is_telling(objective, bound)]
+    bounds = [bound for bound in proven if bound is not None and is_useful(objective, bound)]
     if not bounds:
         return "", float("nan")
     return "bound", (min if is_maximised(objective) else max)(bounds)

@@ -1,10 +1,10 @@
-"""Former names of moved modules that README or docs have shown: they still work, with a DeprecationWarning."""
+"""Former names that README or docs have shown: modules and methods still have them, with a DeprecationWarning."""
 
 from __future__ import annotations
 
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,6 +55,22 @@ class _Moved:
         new = _new_name(name)
         warnings.warn(f"{name} is now {new}; import it from there.", DeprecationWarning, stacklevel=2)
         sys.modules[name] = import_module(new)
+
+
+class Renamed:
+    """The former name of a method or property, as a class attribute: `old = Renamed("new")`."""
+
+    def __init__(self, new: str) -> None:
+        self.new, self.old = new, ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.old = name
+
+    def __get__(self, one: object, owner: type) -> Any:
+        import warnings
+
+        warnings.warn(f"{owner.__name__}.{self.old} is now {self.new}; use that.", DeprecationWarning, stacklevel=2)
+        return getattr(owner if one is None else one, self.new)
 
 
 def _new_name(name: str) -> str:

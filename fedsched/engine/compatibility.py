@@ -156,7 +156,7 @@ FEATURES = {
     ),
     "uneven jobs": Feature(
         "exclusive jobs on nodes that hold different numbers of their tasks",
-        "say how many stand on each node (tasks_per_node), or give nodes of one size", _uneven,
+        "set tasks_per_node=, or give nodes of one size", _uneven,
     ),
     "slack": Feature("jobs with slack", "give jobs without slack=", lambda use: _if(use.workload.slack is not None)),
     "limits": Feature(
@@ -188,7 +188,7 @@ FEATURES = {
         lambda use: _if(use.reading.chooses_late(use.workload), f"alternatives={use.reading.alternatives!r}"),
     ),
     "killed predecessors": Feature(
-        "jobs that wait for others which may be killed at their limits", FIXED_SHAPES,
+        "jobs that wait for others, which may be killed at their limits", FIXED_SHAPES,
         lambda use: _if(use.reading.kill_at_estimate and use.workload.after is not None),
     ),
     "sequential instants": Feature(
@@ -216,7 +216,7 @@ FEATURES = {
     "t0": Feature("another begin (t0=)", "leave t0= out"),
     "packages": Feature("packages", "leave package= out"),
     "deadlines": Feature("deadlines", "leave deadline= out"),
-    "initial plans": Feature("plans to begin with", "leave initial= out"),
+    "initial plans": Feature("initial plans (initial=)", "leave initial= out"),
     "shared nodes": Feature("node sharing (sharing=)", "leave sharing= out"),
     "policies that bind": Feature("policies that choose nodes", "take one by queue order, as 'easy'"),
     "node limits of accounts": Feature("limits of nodes of accounts", _NO_ENFORCING),
@@ -269,18 +269,18 @@ REFUSED: dict[str, dict[str, str]] = {
     "dispatch lookahead": {"boots": _PLANS_AHEAD, "power caps": _NO_WATTS},
     "boots": {
         "downtimes": "a boot may run into one",
-        "finite uplinks": "they have no rate while their nodes boot",
-        "running jobs": "it is not known whose nodes still boot",
+        "finite uplinks": "they have no rate while nodes boot",
+        "running jobs": "it is not known which of their nodes still boot",
         "sequential instants": "nodes are switched after all events of an instant",
-        "shapes at submit": "the plans that choose them know of no boots",
+        "shapes at submit": "the plans that choose them do not model boots",
         "power caps": "boots draw watts that no plan counts",
     },
-    "power caps": {"shapes at submit": "the plans that choose them count no watts"},
+    "power caps": {"shapes at submit": "the plans that choose them do not count watts"},
     "shapes at submit": {"limits of nodes or CPUs": _OPEN, "killed predecessors": _OPEN},
     "shapes by plans": {
         "limits of nodes or CPUs": _OPEN,
         "killed predecessors": _OPEN,
-        "running jobs": "running jobs have their shapes",
+        "running jobs": "the shapes of running jobs are fixed",
     },
     "slack": {"feedback": "slack counts from submits, which are not known beforehand"},
     "shared nodes": {
@@ -299,8 +299,8 @@ REFUSED: dict[str, dict[str, str]] = {
         "packages": _NOT_MODELLED,
         "running jobs": _NOT_MODELLED,
         "deadlines": _NOT_MODELLED,
-        "slack": "plans put off no jobs there",
-        "feedback": "plans know nothing of it",
+        "slack": "plans do not delay jobs there",
+        "feedback": "plans do not model it",
     },
     "slurm": {
         "power saving": "it has settings of its own (SuspendTime)",
@@ -312,7 +312,7 @@ REFUSED: dict[str, dict[str, str]] = {
         "pools": _NOT_MODELLED,
         "feedback": _NOT_MODELLED,
         "shapes to choose": _NOT_MODELLED,
-        "sequential instants": "it looks once a second at most",
+        "sequential instants": "it schedules once a second at most",
         "caps": "it chooses the nodes itself",
         "placements": "it chooses the nodes itself",
         "t0": "it begins with the first submit",
@@ -323,11 +323,11 @@ REFUSED: dict[str, dict[str, str]] = {
         "shapes at submit": "plans need them beforehand (or choose them: alternatives='free')",
     },
     "packages": {
-        "downtimes that take nodes": "they may take those of a package that is planned already",
-        "slack": "plans of packages put off no jobs",
-        "shapes by plans": "plans of packages choose none",
-        "deadlines": "a package does not know how long the later ones take",
-        "initial plans": "they are of all jobs",
+        "downtimes that take nodes": "they may take nodes of a package that is already planned",
+        "slack": "plans of packages do not delay jobs",
+        "shapes by plans": "plans of packages do not choose shapes",
+        "deadlines": "it is not known how long later packages take",
+        "initial plans": "they contain all jobs",
     },
     "rolling": {
         "boots": "only simulate knows when nodes boot",
@@ -339,12 +339,12 @@ REFUSED: dict[str, dict[str, str]] = {
         "downtimes that take nodes": "an episode brings every job to its end",
         "downtimes without an end": "an episode brings every job to its end",
         "jobs in reservations": _MISSED,
-        "holds": "decisions know nothing of them",
+        "holds": "decisions do not model them",
     },
     "exact": {
         "shapes to choose": _NOT_MODELLED,
         "downtimes without an end": _NOT_MODELLED,
-        "surprises": "an optimum is one of what is known",
+        "surprises": "an optimum holds only for what is known",
         "jobs in reservations": _MISSED,
         "power saving": _NOT_MODELLED,
         "power caps": _NOT_MODELLED,
@@ -353,9 +353,9 @@ REFUSED: dict[str, dict[str, str]] = {
         "watts and gears": _NOT_MODELLED,
         "pools": _NOT_MODELLED,
     },
-    "bounds": {"downtimes that kill": "which jobs then count is open, so nothing is proven"},
+    "bounds": {"downtimes that kill": "it is then unknown which jobs count, so nothing is proven"},
     "bounds of running jobs": {
-        "downtimes that take nodes": "running jobs may begin anew elsewhere, so nothing is proven",
+        "downtimes that take nodes": "running jobs may restart elsewhere, so nothing is proven",
     },
     "bounds of shapes": {"killed predecessors": _OPEN},
     "bounds of costs": {"uneven jobs": _NO_SIZES},
@@ -383,11 +383,11 @@ def refuse(place: str, use: Use) -> None:
 def unsupported(place: str, use: Use) -> Iterator[tuple[str, str]]:
     """Yield the features of a call that a place does not support, each with what the error adds in brackets."""
     for feature in REFUSED.get(place, {}):
-        if (said := told_of(feature, use)) is not None:
+        if (said := usage_note(feature, use)) is not None:
             yield feature, said
 
 
-def told_of(feature: str, use: Use) -> str | None:
+def usage_note(feature: str, use: Use) -> str | None:
     """Return what an error adds in brackets of a feature that a call uses; None if the call does not use it."""
     found = FEATURES[feature].found
     return _if(feature in use.given) if found is None else found(use)

@@ -8,8 +8,8 @@ import numpy as np
 
 from fedsched.core.jit import by_reference, inlined
 from fedsched.engine.arrays.structs import Limits
-from fedsched.engine.pack.shape_arrays import seen
-from fedsched.engine.placement.tasks_per_node import Standing
+from fedsched.engine.pack.shape_arrays import read_only
+from fedsched.engine.placement.tasks_per_node import TasksPerNode
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Extras, Floats, Ints, State
@@ -29,21 +29,23 @@ class ChosenShapes(NamedTuple):
     def in_states(cls, states: State, runs: int) -> ChosenShapes:
         """Return the chosen shapes in the states of these runs, as views."""
         if states.extras is None:
-            whole, real = seen(np.zeros((runs, 0), np.int64)), seen(np.zeros((runs, 0)))
+            whole, real = read_only(np.zeros((runs, 0), np.int64)), read_only(np.zeros((runs, 0)))
             return cls(whole, real, real, whole)
         molded = states.extras.molded
-        return cls(seen(molded.tasks), seen(molded.runtime), seen(molded.estimate), seen(molded.on_nodes))
+        return cls(
+            read_only(molded.tasks), read_only(molded.runtime), read_only(molded.estimate), read_only(molded.on_nodes)
+        )
 
 
 @inlined
 def standing_as_chosen(
-    standing: Standing, moldable: Moldable, chosen: ChosenShapes, b: int, first: int, last: int
-) -> Standing:
+    standing: TasksPerNode, moldable: Moldable, chosen: ChosenShapes, b: int, first: int, last: int
+) -> TasksPerNode:
     """Return the tasks per node of a run's jobs, in the shapes that they have."""
     tasks = standing.tasks[first:last]
     if moldable.on_nodes.size > 0:
         tasks = chosen.on_nodes[b]
-    return Standing(standing.each[first:last], tasks, standing.row[first:last], standing.fits)
+    return TasksPerNode(standing.each[first:last], tasks, standing.row[first:last], standing.fits)
 
 
 @inlined

@@ -18,9 +18,9 @@ from fedsched.engine.optional_features.moldable import moldable_of
 from fedsched.engine.orders import queue_order
 from fedsched.engine.pack.node_caps import checked_caps
 from fedsched.engine.pack.problem import frozen
-from fedsched.engine.pack.shape_arrays import seen
-from fedsched.engine.placement.tasks_per_node import of_rows
-from fedsched.engine.run.simulation import refuse_strangers, set_running, submits_that_came_out, who_is_gone
+from fedsched.engine.pack.shape_arrays import read_only
+from fedsched.engine.placement.tasks_per_node import rows_of
+from fedsched.engine.run.simulation import actual_submits, cancelled_jobs, refuse_foreign_running, set_running
 from fedsched.gym.chosen import ChosenShapes
 from fedsched.gym.features import ProgressFeature, RunningFeature, WaitingFeature, of_jobs
 from fedsched.gym.kernel import Answer, go_on
@@ -97,7 +97,7 @@ class Episodes:
         self._rows = np.lexsort((workload.id, workload.submit))
         log = workload.take(self._rows)
         if running is not None:
-            refuse_strangers(noun, running, workload, federation)
+            refuse_foreign_running(noun, running, workload, federation)
             if len(running.rows) == len(workload):
                 raise ValueError(f"{noun}: all {len(workload)} jobs run already; there is nothing to decide.")
             running = running.renumbered(self._rows)
@@ -131,7 +131,7 @@ class Episodes:
             answer=np.full(runs, Answer.REST, dtype=np.int64),
             waiting=np.full((runs, places), -1, dtype=np.int64),
             ended=np.zeros((runs, len(Column))),
-            room=Room(np.zeros(len(Column)), np.zeros((0, 2)), submit, seen(submit)),
+            room=Room(np.zeros(len(Column)), np.zeros((0, 2)), submit, read_only(submit)),
             columns=objectives.columns,
             weights=objectives.signs * np.array(objectives.weights),
             seen=Seen(
@@ -149,7 +149,7 @@ class Episodes:
         # holds for the views of the submit in `room` and of the shapes in the states.
         self.__dict__.update(state)
         frozen(self.runs.log)
-        room = self.runs.room._replace(submit_seen=seen(self.runs.room.submit))
+        room = self.runs.room._replace(submit_seen=read_only(self.runs.room.submit))
         chosen = ChosenShapes.in_states(self.runs.states, self.runs.answer.size)
         self.runs = self.runs._replace(room=room, chosen=chosen)
 
@@ -232,12 +232,12 @@ class Episodes:
         if (moldable := moldable_of(self.runs.log)) is not None and state.extras is not None:
             workload = with_shapes(workload, self.federation, moldable.which[state.extras.molded.at][back])
         if workload.feedback is not None:
-            submit = submits_that_came_out(self.workload.take(rows), state)[back]
+            submit = actual_submits(self.workload.take(rows), state)[back]
             workload = replace(workload, submit=submit, after=replace_singletons(workload))
         return Schedule(
             workload=workload,
             federation=self.federation,
-            start=np.where(who_is_gone(state), np.nan, state.start)[back],
+            start=np.where(cancelled_jobs(state), np.nan, state.start)[back],
             finish=np.where(over, state.finish, np.nan)[back],
             counts=state.counts[back],
             t0=float(self.runs.t0[b]),
@@ -251,7 +251,7 @@ class Episodes:
 
 def _stretch_of(extras: Extras, first: int, last: int) -> Extras:
     moldable = extras.moldable._replace(first=extras.moldable.first[first : last + 1])
-    standing = of_rows(extras.standing, slice(first, last))
+    standing = rows_of(extras.standing, slice(first, last))
     return extras._replace(tier=extras.tier[first:last], moldable=moldable, standing=standing)
 
 

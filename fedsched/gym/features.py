@@ -9,7 +9,7 @@ import numpy as np
 
 from fedsched.core.jit import inlined
 from fedsched.engine.numbers import Clock, Counter
-from fedsched.engine.optional_features.dependencies import joined_until, submitted_at
+from fedsched.engine.optional_features.dependencies import joined_count, submitted_at
 from fedsched.engine.placement.tasks_per_node import is_uneven
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def see_whole(problem: Problem, state: State, free: Singles, progress: Singles) 
     for g in range(state.free.size):
         free[g] = state.free[g] / problem.groups.nodes[g]
     _see_pools(problem.extras, state.extras, state.free.size, free)
-    joined = joined_until(state.extras, counter[Counter.ARRIVED])
+    joined = joined_count(state.extras, counter[Counter.ARRIVED])
     progress[ProgressFeature.ARRIVED] = (joined + problem.running.size) / jobs
     progress[ProgressFeature.STARTED] = counter[Counter.STARTED] / jobs
     never = jobs - problem.arrival.size - problem.running.size  # jobs that can never start: counted from the beginning

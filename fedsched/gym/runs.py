@@ -35,13 +35,13 @@ from fedsched.engine.arrays.structs import (
 )
 from fedsched.engine.optional_features.cancellations import Cancelled
 from fedsched.engine.optional_features.dependencies import submitted_at
-from fedsched.engine.optional_features.holds import Held
+from fedsched.engine.optional_features.holds import HeldJobs
 from fedsched.engine.optional_features.moldable import Moldable, Molded
-from fedsched.engine.optional_features.power_caps import Beneath
+from fedsched.engine.optional_features.power_caps import PowerCapState
 from fedsched.engine.optional_features.power_states import Powered
-from fedsched.engine.optional_features.reservation_queues import Apart
+from fedsched.engine.optional_features.reservation_queues import ReservationQueues
 from fedsched.engine.profile.breakpoints import Blocks
-from fedsched.engine.queue.parked_jobs import Sleepers
+from fedsched.engine.queue.parked_jobs import ParkedJobs
 from fedsched.gym.chosen import limits_as_chosen, standing_as_chosen, tasks_as_chosen, times_as_chosen
 from fedsched.model.schedule.metrics import Measured
 from fedsched.model.schedule.node_stack import NodeStacks
@@ -252,7 +252,7 @@ def _extra_state_of(extras: ExtraState | None, one: ExtraState | None, b: int) -
             limited.kind[b],
             limited.over[b],
             limited.waiting[b],
-            Sleepers(
+            ParkedJobs(
                 asleep.number[b],
                 asleep.what[b],
                 asleep.awake[b],
@@ -263,7 +263,7 @@ def _extra_state_of(extras: ExtraState | None, one: ExtraState | None, b: int) -
                 asleep.shortest[b],
             ),
         ),
-        Apart(
+        ReservationQueues(
             apart.of_job[b],
             apart.waits[b],
             apart.number[b],
@@ -278,7 +278,7 @@ def _extra_state_of(extras: ExtraState | None, one: ExtraState | None, b: int) -
             apart.owed[b],
         ),
         Cancelled(gone.number[b], gone.what[b], gone.busy[b]),
-        Held(extras.held.number[b], extras.held.what[b]),
+        HeldJobs(extras.held.number[b], extras.held.what[b]),
         Molded(
             molded.at[b],
             molded.tasks[b],
@@ -305,7 +305,7 @@ def _extra_state_of(extras: ExtraState | None, one: ExtraState | None, b: int) -
             ),
             extras.powered.promised[b],
         ),
-        Beneath(
+        PowerCapState(
             extras.beneath.taken[b],
             extras.beneath.step[b],
             extras.beneath.quiet[b],

@@ -14,7 +14,7 @@ import numpy as np
 
 from fedsched.bounds.lower.lower_bounds import LowerBounds, bounds_of_relaxation, lower_bounds
 from fedsched.bounds.lower.relaxation import relax
-from fedsched.bounds.lower.time_grid import idling_of
+from fedsched.bounds.lower.time_grid import start_delays_of
 from fedsched.core.errors import InfeasibleError
 from fedsched.engine.pack.node_caps import caps_table
 from fedsched.model.jobs.alternatives import may_change_gear, present_shapes
@@ -152,11 +152,11 @@ def _on_whole_nodes(problem: SearchProblem, seconds: float | None) -> LowerBound
     None if jobs have no end that counts, or may be killed before one: which jobs count is then open. None also if
     running jobs may lose their nodes, or if every job may leave or miss its reservation.
     """
-    if problem.lacks_some() or kills(problem.federation, problem.problem.t0):
+    if problem.misses_sure_jobs() or kills(problem.federation, problem.problem.t0):
         return None
     if problem.running is not None and takes_nodes(problem.federation):
         return None
-    if problem.nobody_is_sure_to_start:
+    if problem.no_sure_starts:
         return None
     if (problem.federation.signals or have_own_watts(problem.workload)) and are_uneven(problem.workload).any():
         return None  # more nodes may be cheaper than the fewest
@@ -173,7 +173,7 @@ def _on_whole_nodes(problem: SearchProblem, seconds: float | None) -> LowerBound
     # True run times, whatever plans know.
     runtime, planned = packed.runtime, packed.estimate
     keeps_plans = bool((planned >= runtime).all())
-    idling = idling_of(problem.workload, problem.federation, packed.t0)
+    delays = start_delays_of(problem.workload, problem.federation, packed.t0)
     relaxation = relax(
         packed,
         limits,
@@ -182,13 +182,13 @@ def _on_whole_nodes(problem: SearchProblem, seconds: float | None) -> LowerBound
         running=problem.running,
         planned=planned,
         keeps_plans=keeps_plans,
-        idling=idling,
+        delays=delays,
     )
     found = bounds_of_relaxation(relaxation, seconds=seconds)
     if problem.pricing is not None:
         own = relax(
-            packed, limits, problem.ids, runtime=runtime, running=problem.running, planned=planned, apart=True,
-            idling=idling,
+            packed, limits, problem.ids, runtime=runtime, running=problem.running, planned=planned, separate=True,
+            delays=delays,
         )  # fmt: skip
         latest = problem.objectives.latest
         found = found.with_costs(problem.federation, own, latest=latest, seconds=seconds)

@@ -12,7 +12,7 @@ import numpy as np
 
 from fedsched.core.errors import InfeasibleError
 from fedsched.core.text import counted
-from fedsched.engine.run.simulation import no_room
+from fedsched.engine.run.simulation import unfinished_note
 from fedsched.model.constraints.dependencies import End, Kind, edges_of, ends_of
 from fedsched.model.constraints.feedback import followers_of, submits_after
 from fedsched.model.power.power_cap import is_capped
@@ -263,7 +263,7 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
         policy=f"{search.info.title} in packages of {package}",
         notes=(
             *((f"interrupted in package {len(done)} of {len(packages)}",) if cut else ()),
-            *((no_room(jobs - missing, jobs, left=left if is_capped(cluster) else None),) if missing else ()),
+            *((unfinished_note(jobs - missing, jobs, left=left if is_capped(cluster) else None),) if missing else ()),
         ),
     )
     (objective,) = search.objectives.names
@@ -295,7 +295,7 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
         running=whole.running,
         left_out=(*measures.left_out, *([f"the search of {counted(hasty, 'package')}"] if hasty else ())),
         refused=measures.refused,
-        warm_up=clock.apart,
+        warm_up=clock.uncounted,
     )
 
 

@@ -58,12 +58,12 @@ def _someone_watches() -> bool:
 
 def status(run: Run, seconds: float | None) -> str:
     """Return the state of a search in words: best, gap, hypervolume, speed, time left."""
-    from fedsched.bounds.cost.charges import is_telling
+    from fedsched.bounds.cost.charges import is_useful
 
     objectives = run.problem.objectives
     best = run.archive.best() * objectives.signs
     parts = [f"{name} {value:,.6g}" for name, value in zip(objectives.names, best, strict=True)]
-    if is_telling(objectives.names[0], float(run.bounds[0])):
+    if is_useful(objectives.names[0], float(run.bounds[0])):
         parts[0] += f" (gap {run.archive.best()[0] / run.bounds[0] - 1:.1%})"
     if len(objectives.names) > 1:
         parts.append(f"{counted(len(run.archive), 'plan')}, hypervolume {run.hypervolume():.4f}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.engine.codes import Dispatch, Placement
-from fedsched.engine.run.evaluate import unpacked
+from fedsched.engine.run.evaluate import unpack_row
 from fedsched.optimize.baselines import measured
 from fedsched.optimize.result import Baseline, Front, PlannedQueue
 from fedsched.search.problem.objectives import lateness
@@ -32,7 +32,7 @@ def front_of(archive: Archive, problem: SearchProblem, measures: Yardsticks) -> 
     order = np.argsort(archive.values[:, 0], kind="stable").tolist()
     entries = [archive.entries[k] for k in order]
     front = Front(names, archive.values[order] * signs, tuple(_plan(problem, entry) for entry in entries))
-    if not problem.scores_apart:
+    if not problem.scores_differ:
         return front, []
     schedules = [_came(problem.truth, entry, measures) for entry in entries]
     came = measured(problem, schedules) * signs
@@ -45,7 +45,7 @@ def baselines_of(measures: Yardsticks, problem: SearchProblem) -> tuple[Baseline
     planned = [tuple(row) for row in (measures.values * signs).tolist()]
     latest, schedules = problem.objectives.latest, measures.came.values()
     late = [float(lateness(np.nan_to_num(schedule.makespan), latest)) for schedule in schedules]
-    if not problem.scores_apart:
+    if not problem.scores_differ:
         rows = zip(measures.names, planned, late, strict=True)
         return tuple(Baseline(name, values, late=seconds) for name, values, seconds in rows)
     came = [tuple(row) for row in (measured(problem, schedules) * signs).tolist()]
@@ -54,7 +54,7 @@ def baselines_of(measures: Yardsticks, problem: SearchProblem) -> tuple[Baseline
 
 def comparable(measures: Yardsticks, problem: SearchProblem, schedules: Iterable[Schedule]) -> Yardsticks:
     """Return the yardsticks, without bounds if some schedule lacks jobs that the bounds count."""
-    if not problem.truth.lacks_some(*schedules, *measures.came.values()):
+    if not problem.truth.misses_sure_jobs(*schedules, *measures.came.values()):
         return measures
     return replace(measures, bounds=None, bound_front=np.zeros((0, 2)), energy_penalty=math.nan)
 
@@ -72,7 +72,7 @@ def _missing(problem: SearchProblem, schedules: Iterable[Schedule]) -> tuple[int
 def _plan(problem: SearchProblem, entry: Entry) -> PlannedQueue:
     if entry.row is None:
         return PlannedQueue(policy=entry.policy)
-    order, caps, dispatch, placement = unpacked(problem.layout, entry.row)
+    order, caps, dispatch, placement = unpack_row(problem.layout, entry.row)
     return PlannedQueue(
         order=order,
         caps=caps,

@@ -21,7 +21,7 @@ from fedsched.optimize.baselines import MOST_SEEDS, bound_on, first_plans, refer
 from fedsched.optimize.result import Result
 from fedsched.optimize.scoring import baselines_of, comparable, front_of
 from fedsched.search.methods.islands import Archipelago
-from fedsched.search.problem.deadline import refuse_hopeless, refuse_late
+from fedsched.search.problem.deadline import refuse_late, refuse_unreachable
 from fedsched.search.problem.objectives import Objectives
 from fedsched.search.problem.shared import problem_for
 from fedsched.search.run.clock import Clock
@@ -172,7 +172,7 @@ def search_once(
         callback=search.callback,
     )
     if measures.known_bounds is not None:
-        refuse_hopeless(problem.objectives.latest, measures.known_bounds.makespan)
+        refuse_unreachable(problem.objectives.latest, measures.known_bounds.makespan)
     if search.seeds == "structured":  # else the search has plans of its own, and baselines stay outside of the front
         run.archive.add(measures.sought, policies=measures.names)
     if clock.seconds is not None:
@@ -257,7 +257,7 @@ def result_of(found: Found, search: Search, clock: Clock) -> Result:
         running=problem.running,
         left_out=measures.left_out,
         refused=measures.refused,
-        warm_up=clock.apart,
+        warm_up=clock.uncounted,
     )
     return result.keep(problem)
 

@@ -15,8 +15,8 @@ import fedsched as fs
 from fedsched.bounds import lower_bounds
 from fedsched.bounds.cost import prices
 from fedsched.bounds.cost.buckets import Prices, Scarce, Starts, proven
-from fedsched.bounds.cost.charges import CHARGES, is_telling
-from fedsched.bounds.cost.prices import found_prices
+from fedsched.bounds.cost.charges import CHARGES, is_useful
+from fedsched.bounds.cost.prices import find_prices
 from fedsched.bounds.lower.lower_bounds import bounds_of_relaxation
 from fedsched.bounds.lower.relaxation import relax
 from fedsched.core.errors import IncompatibleError
@@ -98,7 +98,7 @@ def test_any_prices_prove_a_bound(package: bool) -> None:
     scarce, rng = scarce_of(workload, federation), np.random.default_rng(3)
     for metric, charge in CHARGES.items():
         least = min(getattr(row, metric) for row in rows)
-        good = found_prices(scarce, charge, NEVER)
+        good = find_prices(scarce, charge, NEVER)
         assert 0.0 <= proven(scarce, charge, good) <= least
         for _ in range(10):
             node = good.node * rng.lognormal(0.0, 0.5, good.node.shape) * (rng.random(good.node.shape) < 0.9)
@@ -128,7 +128,7 @@ def test_an_overloaded_package_has_bounds_that_say_something() -> None:
     workload, federation = crowd(100), three_speeds()
     for metric, within in (("flow", 1.1), ("mean_wait", 1.3), ("mean_slowdown", 3.0), ("bounded_slowdown", 3.0)):
         found = fs.optimize(workload, federation, objectives=metric, evaluations=3000, baselines=("fcfs",))
-        assert is_telling(metric, found.bound())
+        assert is_useful(metric, found.bound())
         assert found.bound() <= found.value() <= within * found.bound(), metric
         assert found.bound() > lower_bounds(workload, federation, method="closed").of(metric)
 

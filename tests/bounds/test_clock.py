@@ -16,8 +16,8 @@ import fedsched as fs
 from fedsched.bounds import exact, exact_front, lower_bounds
 from fedsched.bounds.cost.buckets import Scarce, proven
 from fedsched.bounds.cost.charges import CHARGES
-from fedsched.bounds.cost.prices import found_prices
-from fedsched.bounds.lower.time_grid import Idling, idling_of, last_instant
+from fedsched.bounds.cost.prices import find_prices
+from fedsched.bounds.lower.time_grid import StartDelays, last_instant, start_delays_of
 from fedsched.engine.pack.problem import pack
 from fedsched.model.power.switching import Timeout
 from fedsched.model.reading import CLAIRVOYANT
@@ -75,7 +75,7 @@ def test_the_allowance_is_no_more_than_the_clock_takes() -> None:
     assert late_closed.flow == pytest.approx(closed.flow, abs=2e-2)
     prover, late_prover = plain._prover, late._prover
     charge = CHARGES["flow"]
-    good = found_prices(Scarce.of(prover.relaxation, prover.problem.wide), charge, np.inf)
+    good = find_prices(Scarce.of(prover.relaxation, prover.problem.wide), charge, np.inf)
     proofs = [proven(Scarce.of(one.relaxation, one.problem.wide), charge, good) for one in (prover, late_prover)]
     assert proofs[0] == plain.flow
     assert proofs[1] == pytest.approx(proofs[0], abs=2e-2)
@@ -127,7 +127,7 @@ def test_how_far_the_clock_counts() -> None:
     assert farthest(replace(workload, after=None, begin=None, held=None), LONE) == 10.0 + 12.0
     assert farthest(workload, LONE) == 40.0 + 120.0 + 12.0
     assert farthest(workload, closed) == 70.0 + 120.0 + 12.0
-    assert farthest(workload, closed, idling=Idling(100.0, 3.0)) == 100.0 + 120.0 + 2 * 3.0 + 12.0
+    assert farthest(workload, closed, delays=StartDelays(100.0, 3.0)) == 100.0 + 120.0 + 2 * 3.0 + 12.0
     early = pack(workload, LONE, reading=CLAIRVOYANT, t0=-1000.0)
     assert last_instant(early, runs) == 1000.0 + 120.0 + 12.0
 
@@ -139,13 +139,13 @@ def test_what_nodes_plans_and_caps_put_off() -> None:
     )
     machine = fs.Federation((fs.Cluster("a", (group,)),), power=Timeout(0.0, resume_rate=2))
     workload = fs.Workload(submit=[0.0, 5.0], tasks=[1, 1], runtime=[1.0, 1.0], slack=[20.0, 10.0])
-    assert idling_of(workload, machine, 0.0) == (20.0, 57.0 + 4 * 30.0)
-    assert idling_of(workload, LONE, 8.0) == (28.0, 0.0)
+    assert start_delays_of(workload, machine, 0.0) == (20.0, 57.0 + 4 * 30.0)
+    assert start_delays_of(workload, LONE, 8.0) == (28.0, 0.0)
     last = fs.Signal((0.0, 90.0), (0.1, 1.0), "kW", beyond="last")
     again = fs.Signal((0.0, 90.0), (0.1, 1.0), "kW", until=100.0, beyond="repeat")
     price = fs.Signal((0.0, 500.0), (1.0, 2.0), "EUR/MWh", beyond="last")
-    assert idling_of(workload, replace(LONE, signals=(last, price)), 0.0) == (90.0, 0.0)
-    assert idling_of(workload, replace(LONE, signals=(again,)), 0.0) == (20.0, 100.0)
+    assert start_delays_of(workload, replace(LONE, signals=(last, price)), 0.0) == (90.0, 0.0)
+    assert start_delays_of(workload, replace(LONE, signals=(again,)), 0.0) == (20.0, 100.0)
 
 
 @pytest.mark.parametrize("runtime", [3.3, 1e-9])

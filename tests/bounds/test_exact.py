@@ -303,9 +303,9 @@ def test_it_says_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     workload, federation = package(2, seed=1), two_kinds()
     with pytest.raises(fs.errors.UnknownNameError, match="makespan"):
         exact(workload, federation, objective="makespam")
-    with pytest.raises(ValueError, match="weights go with 'weighted'"):
+    with pytest.raises(ValueError, match="if and only if objective='weighted'"):
         exact(workload, federation, weights=(1.0, 1.0))
-    with pytest.raises(ValueError, match="weights go with 'weighted'"):
+    with pytest.raises(ValueError, match="if and only if objective='weighted'"):
         exact(workload, federation, objective="weighted")
     with pytest.raises(ValueError, match="one of them above 0"):
         exact(workload, federation, objective="weighted", weights=(0.0, 0.0))

@@ -16,7 +16,7 @@ from support import strategies
 from support.tiers import tries
 
 import fedsched as fs
-from fedsched.bounds.cost.hour_prices import Room, room_prices
+from fedsched.bounds.cost.hour_prices import NodeSet, node_set_prices
 from fedsched.model.time.signal import Curve
 
 HOUR = 3600.0
@@ -104,7 +104,7 @@ def test_many_jobs_under_a_long_signal_are_bounded_as_few_are(monkeypatch: pytes
     assert found * (1 - 1e-3) < soon <= schedule.metrics().carbon
 
 
-def liquid(rooms: list[Room], tasks: np.ndarray, release: np.ndarray, end: float) -> float:
+def liquid(rooms: list[NodeSet], tasks: np.ndarray, release: np.ndarray, end: float) -> float:
     """Return what the work of jobs costs at least until then, were it a liquid: by a program of its own."""
     edges = np.unique(np.concatenate([[0.0, end], *(room.curve.changes(0.0, end) for room in rooms)]))
     cells = list(itertools.product(range(len(tasks)), range(len(rooms)), range(edges.size - 1)))
@@ -138,7 +138,7 @@ def test_the_bound_is_no_less_than_work_as_a_liquid_would_cost() -> None:
             runtime=[float(rng.randint(1, 6)) for _ in range(count)],
         )
         rooms = [
-            Room(Curve(signal), cluster.groups[0].count, np.minimum(log.tasks, cluster.groups[0].count), log.runtime,
+            NodeSet(Curve(signal), cluster.groups[0].count, np.minimum(log.tasks, cluster.groups[0].count), log.runtime,
                  np.full(count, 0.3 / 3.6e6))
             for cluster, signal in zip(there.clusters, there.signals, strict=True)
         ]  # fmt: skip
@@ -177,9 +177,9 @@ def test_late_ends_are_looked_at_only_where_idle_nodes_pay_for_them(monkeypatch:
 
     def counted(*given: Any) -> Any:
         asked.append(given[4][1])
-        return room_prices(*given)
+        return node_set_prices(*given)
 
-    monkeypatch.setattr("fedsched.bounds.cost.hours.room_prices", counted)
+    monkeypatch.setattr("fedsched.bounds.cost.hours.node_set_prices", counted)
     counts = []
     for idle in (0.0, 50.0):
         signal = fs.Signal(np.arange(24) * HOUR, np.arange(24) * 10.0 + 50.0, "g/kWh", until=24 * HOUR, beyond="repeat")

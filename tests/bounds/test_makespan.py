@@ -126,7 +126,7 @@ def test_a_proof_that_gets_nowhere_is_given_up(monkeypatch: pytest.MonkeyPatch) 
     """Three jobs of which the solver finds neither a shorter schedule nor that there is none take it few conflicts."""
     from ortools.sat.python import cp_model
 
-    small_problems.proven.cache_clear()
+    small_problems.solver_bound.cache_clear()
     conflicts, solve = [], cp_model.CpSolver.solve
 
     def counted(solver: object, *given: object) -> object:
@@ -148,7 +148,7 @@ def test_what_is_asked_again_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """The solver is asked once for the same jobs on the same nodes, anew for others, and always within seconds."""
     from fedsched.bounds.exact_answers.cp_sat_model import Model
 
-    small_problems.proven.cache_clear()
+    small_problems.solver_bound.cache_clear()
     asked, solve = [], Model.solve
     monkeypatch.setattr(Model, "solve", lambda model, **limits: asked.append(model) or solve(model, **limits))
     workload = fs.Workload(submit=np.zeros(5), tasks=[3, 3, 2, 2, 2], runtime=[10, 10, 9, 9, 9])
@@ -166,7 +166,7 @@ def test_a_busy_machine_changes_no_bound(monkeypatch: pytest.MonkeyPatch) -> Non
     """Without a budget in seconds the solver is given effort alone: however long it takes, its answer counts."""
     from fedsched.bounds.exact_answers.cp_sat_model import Model
 
-    small_problems.proven.cache_clear()
+    small_problems.solver_bound.cache_clear()
     given = []
     solve = Model.solve
 

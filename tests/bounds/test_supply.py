@@ -16,7 +16,7 @@ from fedsched import bounds
 from fedsched.bounds.cost.buckets import Scarce
 from fedsched.bounds.cost.prover import Prover
 from fedsched.bounds.lower.closed import dual_feasible, threshold_of
-from fedsched.bounds.lower.downtime_losses import NOTHING, surely_shut
+from fedsched.bounds.lower.downtime_losses import NO_CLOSURES, sure_closures
 from fedsched.engine.pack.problem import pack
 from fedsched.generate import lublin
 from fedsched.model.reading import CLAIRVOYANT
@@ -85,7 +85,7 @@ def shut_of(*closures: fs.Downtime, submit: float = 0.0, tick: float = 0.0) -> l
     """Return begins, ends and nodes of what is surely closed to a job on four nodes."""
     job = fs.Workload(submit=[submit], tasks=[1], runtime=[1.0])
     problem = pack(job, replace(FOUR, calendar=closures), reading=CLAIRVOYANT)
-    found = surely_shut(problem, np.zeros(1, dtype=np.int64), tick)
+    found = sure_closures(problem, np.zeros(1, dtype=np.int64), tick)
     return [found.begin.tolist(), found.end.tolist(), found.nodes.tolist()]
 
 
@@ -164,7 +164,7 @@ def test_the_best_schedules_of_all_are_no_lower() -> None:
         jobs, machine = small(seed)
         workload, federation, _ = strategies.to_package(jobs, machine)
         found = bounds.lower_bounds(workload, federation)
-        open_to_all = Prover(replace(found._prover.relaxation, shut=NOTHING), "lp")
+        open_to_all = Prover(replace(found._prover.relaxation, shut=NO_CLOSURES), "lp")
         least = dict.fromkeys(SUMS, float("inf"))
         for whole in brute.wholes(jobs, machine):
             waits = [whole.starts[j] - job.submit for j, job in enumerate(jobs)]

@@ -42,7 +42,7 @@ def test_without_shares_that_is_assumed(call: Callable[..., Any]) -> None:
     """Whoever gives no uses is told what was taken for them."""
     status, out, _ = call("sprio", *FILES)
     assert status == 0
-    assert "assumed: nobody has used anything, for no --shares are given" in out
+    assert "assumed: no usage so far, as --shares is not given" in out
 
 
 @pytest.mark.parametrize(

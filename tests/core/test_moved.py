@@ -1,4 +1,4 @@
-"""Former names of modules: they warn, and are the same modules."""
+"""Former names of modules and methods: they warn, and are the same."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib import import_module
 
 import pytest
 
-from fedsched.core.moved import NOW
+from fedsched.core.moved import NOW, Renamed
 
 
 @pytest.mark.parametrize("old", NOW)
@@ -25,3 +25,22 @@ def test_modules_within_a_package_that_moved_are_not_loaded_twice() -> None:
     text = "from fedsched.instances.plans import Plan as old; from fedsched.bench.plans import Plan; print(old is Plan)"
     command = [sys.executable, "-W", "ignore", "-c", text]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "True\n"
+
+
+class Clock:
+    """A class with a renamed method."""
+
+    def tick(self) -> int:
+        """Return one."""
+        return 1
+
+    tock = Renamed("tick")
+
+
+def test_a_former_method_warns_and_is_the_same() -> None:
+    """A method or property that was renamed is found by its former name, of an instance and of the class."""
+    clock = Clock()
+    with pytest.warns(DeprecationWarning, match=r"Clock\.tock is now tick; use that\."):
+        assert clock.tock() == 1
+    with pytest.warns(DeprecationWarning, match="tick"):
+        assert Clock.tock is Clock.tick

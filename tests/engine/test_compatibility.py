@@ -16,7 +16,7 @@ from support.tiers import INTERPRETED
 
 import fedsched as fs
 from fedsched.core.errors import IncompatibleError, InfeasibleError
-from fedsched.engine.compatibility import FEATURES, REFUSED, Use, refused, told_of, unsupported
+from fedsched.engine.compatibility import FEATURES, REFUSED, Use, refused, unsupported, usage_note
 from fedsched.gym.episodes import Episodes
 from fedsched.model.jobs.admission import count_in_nodes, with_default_times
 from fedsched.policies import Slurm
@@ -142,7 +142,7 @@ def test_a_refused_cell_is_refused_by_name(place: str, feature: str, tmp_path: P
 def test_a_feature_is_found_where_it_is_used(feature: str) -> None:
     """Its example has it, and the plain call does not."""
     for call, has in ((Call(), False), (call_with([feature]), True)):
-        assert (told_of(feature, use_of(call)) is not None) == has
+        assert (usage_note(feature, use_of(call)) is not None) == has
 
 
 OTHER_VERBS = {"packages", "deadlines", "initial plans", "shapes by plans"}
@@ -160,7 +160,7 @@ def ran(names: list[str], draw: np.random.Generator) -> list[str] | Incompatible
     parts = [name for name in dict.fromkeys(names) if name in PARTS]
     call = call_with(parts)
     use = use_of(call, *given)
-    parts = [name for name in parts if FEATURES[name].found is None or told_of(name, use) is not None]
+    parts = [name for name in parts if FEATURES[name].found is None or usage_note(name, use) is not None]
     rules = fs.Rules(**dict(one.split() for one in given))
     for place in (given[0], *(name for name in parts if name != "slack")):
         for feature, _ in unsupported(place, use):

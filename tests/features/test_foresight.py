@@ -17,7 +17,7 @@ import fedsched as fs
 from fedsched.compare import Budget, Instance, compare
 from fedsched.core.errors import TraceError
 from fedsched.engine.codes import Dispatch, Placement
-from fedsched.engine.run.evaluate import unpacked
+from fedsched.engine.run.evaluate import unpack_row
 from fedsched.model.schedule.metrics import NAMES
 from fedsched.search.problem.objectives import Objectives
 from fedsched.search.problem.problem import SearchProblem
@@ -52,7 +52,7 @@ def outage(begin: float, end: float = math.inf, nodes: str = "4 of all", **words
 
 def as_reference(scenario: strategies.Scenario, problem: SearchProblem, row: np.ndarray) -> dict[str, Any]:
     """Return a plan's caps, order and rules as the reference takes them."""
-    order, caps, dispatch, placement = unpacked(problem.layout, row)
+    order, caps, dispatch, placement = unpack_row(problem.layout, row)
     return {
         "jobs": [replace(job, caps=caps[j].tolist()) for j, job in enumerate(scenario.jobs)],
         "order": tuple(order.tolist()),

@@ -18,7 +18,7 @@ import fedsched as fs
 from fedsched.bounds import lower_bounds
 from fedsched.cli import run
 from fedsched.core.errors import FedschedError
-from fedsched.engine.compatibility import FEATURES, Use, refused, told_of, unsupported
+from fedsched.engine.compatibility import FEATURES, Use, refused, unsupported, usage_note
 from fedsched.generate import gears
 from fedsched.generate.feedback import Sessions, feedback
 from fedsched.gym.episodes import Episodes
@@ -343,7 +343,7 @@ AT: dict[str, tuple[str, ...]] = {
     "exact": ("exact",),
 }
 # What is refused for another reason than the table's.
-NO_DELAY = {"slack": "none of these is better for a delay"}
+NO_DELAY = {"slack": "none of these gains by a delay"}
 OTHERWISE: dict[str, dict[str, str]] = {
     **dict.fromkeys(("ga", "as submitted", "compare", "command line"), NO_DELAY),
     "exact": {"afternotok": "2 jobs can never start"},
@@ -360,7 +360,7 @@ def expected(place: str, name: str, case: Case) -> str | None:
     for where in places:
         if where == "slurm with limits" and not any(limit.by_shape for limit in case.machine.limits):
             continue
-        if where not in FEATURES or told_of(where, use) is not None:
+        if where not in FEATURES or usage_note(where, use) is not None:
             errors = [str(refused(where, feature, "?")) for feature, _ in unsupported(where, use)]
             said += [re.escape(error.split(" (?)")[0]) for error in errors]
     return "|".join(said) or OTHERWISE.get(place, {}).get(name)

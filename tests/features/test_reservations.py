@@ -14,7 +14,7 @@ from support.tiers import tries
 
 import fedsched as fs
 from fedsched.bounds import lower_bounds
-from fedsched.bounds.lower.longest_paths import those_who_start
+from fedsched.bounds.lower.longest_paths import sure_starts
 from fedsched.core.errors import FederationError, InfeasibleError
 from fedsched.engine.pack.problem import pack
 from fedsched.io.platforms.toml import read_federation
@@ -251,7 +251,7 @@ def test_no_schedule_is_below_the_bounds() -> None:
         reading = {"kill_at_estimate": scenario.settings.kill_at_estimate}
         result = scenario.simulate()
         problem = pack(workload, federation, reading=Reading(**reading))
-        if not result.ran or np.isnan(np.array(result.finish)[those_who_start(problem)]).any():
+        if not result.ran or np.isnan(np.array(result.finish)[sure_starts(problem)]).any():
             continue  # nodes that stay closed leave others no room
         try:
             bounds = lower_bounds(workload, federation, method="closed" if seed % 3 else "auto", **reading)

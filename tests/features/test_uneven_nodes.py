@@ -270,7 +270,7 @@ def test_files_and_running_jobs_know_them(tmp_path: Path) -> None:
     on = fs.simulate(jobs, TWO, "greedy", running=run.running())
     assert on.finish.tolist() == schedule.finish.tolist()
     few = run.running()._replace(counts=np.array([[1, 0], [0, 1]]))
-    with pytest.raises(ValueError, match="running= is of another workload"):
+    with pytest.raises(ValueError, match="running= belongs to another workload"):
         fs.simulate(jobs, TWO, "greedy", running=few)
 
 

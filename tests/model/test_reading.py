@@ -118,7 +118,7 @@ def test_a_search_problem_travels_packed(jobs: fs.Workload) -> None:
     assert not any(
         array.flags.writeable for array in (*again.problem[:9], *again.problem.groups, *again.space.common.measured)
     )
-    assert again.anew().problem.submit is again.problem.submit
+    assert again.with_own_workspaces().problem.submit is again.problem.submit
     assert again.schedule(rows[0]) == problem.schedule(rows[0])
 
 

@@ -284,18 +284,18 @@ def test_room_goes_by_what_plans_took_of_late(problem: SearchProblem, monkeypatc
     run = a_run(problem)
     run.cut_at = 100.0
     run.begin_clock()
-    assert run.room(50) == 50  # nothing is known yet
+    assert run.plans_in_time(50) == 50  # nothing is known yet
     run.evaluate(problem.random_rows(10, np.random.default_rng(1)))
     assert run.plan_takes == 2.0
-    assert (run.room(50), run.room(50, share=1.0), run.room(5)) == (20, 40, 5)
+    assert (run.plans_in_time(50), run.plans_in_time(50, share=1.0), run.plans_in_time(5)) == (20, 40, 5)
     assert run.prospect == 50
     run.cut_at = 24.0
-    assert run.room(50) == 1
+    assert run.plans_in_time(50) == 1
     run.cut_at = 23.0
     with pytest.raises(BudgetSpent):
-        run.room(50)
+        run.plans_in_time(50)
     run.cut_at = float("inf")
-    assert (run.room(50), run.prospect) == (50, None)
+    assert (run.plans_in_time(50), run.prospect) == (50, None)
 
 
 def test_a_walker_makes_no_trial_that_may_end_too_late(problem: SearchProblem, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -308,10 +308,10 @@ def test_a_walker_makes_no_trial_that_may_end_too_late(problem: SearchProblem, m
     run.begin_clock()
     assert run.trials(5000) == 666  # of a slice
     clock.now = 0.002
-    run.tried(2, 0.0)
+    run.note_trials(2, 0.0)
     assert run.trials(5000) == 10  # a hundredth of a second
     clock.now = 6.0
-    run.tried(1, 2.0)  # four seconds: nothing could have ended that
+    run.note_trials(1, 2.0)  # four seconds: nothing could have ended that
     assert run.trials(5000) == 0
     clock.now = 5.9
     assert run.trials(5000) == 1
@@ -497,9 +497,9 @@ def test_what_is_compiled_does_not_count() -> None:
     before = clock.elapsed
     with clock.warming_up():
         watch.seconds = 5.0
-    assert clock.apart < 1e3  # the block took no five seconds, and its compiling is not counted twice
+    assert clock.uncounted < 1e3  # the block took no five seconds, and its compiling is not counted twice
     watch.seconds = 1000.0
-    assert clock.apart >= 995.0
+    assert clock.uncounted >= 995.0
     assert clock.elapsed < before
     assert clock.left() > 1e6
 
@@ -539,7 +539,7 @@ def test_packages_keep_time_for_what_is_no_search(monkeypatch: pytest.MonkeyPatc
 
     clock, given = Ticking(), list[float]()
     monkeypatch.setattr("fedsched.search.run.clock.time", clock)
-    monkeypatch.setattr(Clock, "apart", property(lambda self: 0.0))  # whatever is compiled on the way
+    monkeypatch.setattr(Clock, "uncounted", property(lambda self: 0.0))  # whatever is compiled on the way
     search, make = packages.search_once, packages.problem_of
 
     def noted(asked: Any, problem: Any, saved: Any, budget: Clock, **options: Any) -> Any:

@@ -15,7 +15,7 @@ from support.tiers import tries
 import fedsched as fs
 from fedsched.core.errors import TraceError
 from fedsched.engine.codes import Dispatch, Placement
-from fedsched.engine.run.evaluate import unpacked
+from fedsched.engine.run.evaluate import unpack_row
 from fedsched.model.constraints.slack import delay_origin, with_delays
 from fedsched.model.schedule.metrics import Column
 from fedsched.search.encoding import delays as search_delays
@@ -86,7 +86,7 @@ def test_a_plan_with_delays_is_that_of_jobs_that_begin_later() -> None:
             assert same(schedule, other.schedule(theirs))
             schedule.verify(claimed=schedule.metrics())
             assert np.array_equal(schedule.eligible, other.schedule(theirs).eligible, equal_nan=True)
-            assert schedule.workload == problem.workload or problem.scores_apart
+            assert schedule.workload == problem.workload or problem.scores_differ
             late += delays is not None and bool((delays > 0).any())
     assert late > 0
 
@@ -96,7 +96,7 @@ def test_a_plan_with_delays_gives_what_the_naive_reference_gives() -> None:
     for seed in range(tries(60)):
         problem, scenario = of_scenario(seed)
         row = some_rows(problem, 1, seed)[0]
-        order, caps, dispatch, placement = unpacked(problem.layout, row)
+        order, caps, dispatch, placement = unpack_row(problem.layout, row)
         delays, t0 = problem.delays_of(row), problem.problem.t0
         since = delay_origin(problem.workload, t0)
         begins = [job.begin for job in scenario.jobs]
@@ -259,10 +259,10 @@ def test_delays_count_from_what_a_job_waits_for_anyway() -> None:
 def test_what_knows_no_delays_says_so() -> None:
     """Tests the refusals: nothing to gain, plans of keys or assignments, compiled walks, packages, feedback."""
     usual = {"submits": "keep", "evaluations": 20}
-    with pytest.raises(ValueError, match="none of these is better for a delay; seek one of cost, carbon"):
+    with pytest.raises(ValueError, match="none of these gains by a delay; choose one of cost, carbon"):
         fs.optimize(JOBS, SITE, **usual)
     for words in ({"method": "pso-ea"}, {"method": "ga", "encoding": "assignment"}):
-        with pytest.raises(ValueError, match="put off no jobs, and these have slack; take ga or moga"):
+        with pytest.raises(ValueError, match="does not delay jobs, but these have slack; take ga or moga"):
             fs.optimize(JOBS, SITE, objectives="carbon", **words, **usual)
     for method in ("memetic", "sa", "hc"):
         with pytest.raises(ValueError, match="compiled walks"):

@@ -24,9 +24,9 @@ from fedsched.search.methods.islands import (
     SHORTEST,
     Archipelago,
     Epoch,
-    Landing,
+    EpochResult,
     emigrants,
-    live,
+    run_epoch,
 )
 from fedsched.search.problem.problem import SearchProblem
 from fedsched.search.run import checkpoint as checkpoints
@@ -281,7 +281,7 @@ class Listening(AtOnce):
     def __init__(self) -> None:
         super().__init__()
         self.epochs: list[Epoch] = []
-        self.landings: list[Landing] = []
+        self.landings: list[EpochResult] = []
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Return what is done already."""
@@ -305,9 +305,9 @@ def test_no_turn_begins_when_the_time_is_over(jobs: fs.Workload, monkeypatch: py
     monkeypatch.setattr(type(epoch.problem), "anew", lambda self: pytest.fail("it has begun"))
     now, long_ago = (platform.node(), time.time()), (platform.node(), time.time() - 3600.0)
     for left, since, home in ((3000.0, long_ago, 0.0), (3000.0, now, 3001.0), (0.0, now, 0.0)):
-        assert live(replace(epoch, left=left, since=since, home=home)) == Landing(epoch.island)
+        assert run_epoch(replace(epoch, left=left, since=since, home=home)) == EpochResult(epoch.island)
     with pytest.raises(pytest.fail.Exception, match="it has begun"):
-        live(epoch)
+        run_epoch(epoch)
 
 
 def test_no_state_is_packed_that_nobody_asks_for(jobs: fs.Workload, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -326,7 +326,7 @@ def test_no_state_is_packed_that_nobody_asks_for(jobs: fs.Workload, monkeypatch:
         epoch = replace(an_epoch(jobs), left=left, since=("another machine", 0.0), saves=saves)
         with monkeypatch.context() as patch:
             patch.setattr("fedsched.search.run.clock.time", Ticking())
-            landing: Any = live(epoch)
+            landing: Any = run_epoch(epoch)
         assert bool(landing.island.state) == packed
         assert landing.island.ended or packed  # else it would begin anew
         assert landing.island.done > 0
@@ -339,7 +339,7 @@ def test_an_island_that_is_set_down_too_late_goes_back(jobs: fs.Workload, monkey
     epoch = replace(an_epoch(jobs), left=2.5, since=("another machine", 0.0))
     monkeypatch.setattr("fedsched.search.run.clock.time", SimpleNamespace(perf_counter=lambda: float(next(now))))
     monkeypatch.setattr("fedsched.search.methods.islands.drive", lambda run, method: pytest.fail("it has begun"))
-    assert live(epoch) == Landing(epoch.island)
+    assert run_epoch(epoch) == EpochResult(epoch.island)
     assert next(now) > 3
 
 
@@ -370,7 +370,7 @@ def test_the_plans_to_begin_with_are_packed_once(jobs: fs.Workload, monkeypatch:
         def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
             """Return what is done already."""
             early = len(self.epochs) in (1, 2)
-            return super().submit((lambda epoch: Landing(epoch.island)) if early else fn, *args, **kwargs)
+            return super().submit((lambda epoch: EpochResult(epoch.island)) if early else fn, *args, **kwargs)
 
     monkeypatch.setattr(islands, "pack", counting)
     late = Late()

@@ -21,7 +21,7 @@ from fedsched.search.methods.memetic import Memetic
 from fedsched.search.problem.objectives import SOUGHT, Objectives
 from fedsched.search.problem.problem import SearchProblem
 from fedsched.search.run.run import BudgetSpent, Run, drive
-from fedsched.search.walks.per_cluster_walkers import OF_THE_WHOLE, ApartWalkers, can_walk_apart
+from fedsched.search.walks.per_cluster_walkers import OF_THE_WHOLE, PerClusterWalkers, can_walk_per_cluster
 
 NAMES = [name for name in SOUGHT if name not in (*OF_THE_WHOLE, *PRICED)]  # all that clusters have parts in
 
@@ -39,7 +39,7 @@ def test_decomposed_is_whole(seed: int) -> None:
     names = rng.permutation(NAMES)[: int(rng.integers(1, 3))].tolist()
     problem = any_problem(machine, rng, names, wide=wide)
     run = run_of(problem, rng)
-    walkers = ApartWalkers(run, members=1 if len(names) == 1 else 3)
+    walkers = PerClusterWalkers(run, members=1 if len(names) == 1 else 3)
     rows = problem.random_rows(len(walkers), rng)
     rules = problem.layout.rules(rows)
     rules[:, 1] = rng.choice(np.intersect1d(problem.space.placements, ANY_NODES), len(rows))
@@ -63,7 +63,7 @@ def test_a_share_of_the_idle_energy_is_one_of_the_whole_machine() -> None:
     jobs = fs.Workload(submit=np.zeros(6), tasks=[10, 2, 3, 2, 1, 4], runtime=[20.0, 30.0, 40.0, 50.0, 60.0, 10.0])
     problem = SearchProblem(jobs, machine, Objectives.of("flow"))
     run = run_of(problem, np.random.default_rng(0))
-    walkers = ApartWalkers(run, members=1)
+    walkers = PerClusterWalkers(run, members=1)
     in_both = np.tile([8, 8, 0, 0, 0, 0], (6, 1))
     row = problem.row(np.arange(6), in_both, (Dispatch.GREEDY, Placement.EFFICIENT))
     walkers.place(0, row, problem.values(row[None])[0])
@@ -90,7 +90,7 @@ def test_a_walk_in_parts_is_the_walk_in_one() -> None:
         machine = federation(rng)
         problem = SearchProblem(package(machine, rng, jobs=20), machine, Objectives.of("makespan"))
         run = run_of(problem, rng, kind=Sliced)
-        walkers = ApartWalkers(run, members=1)
+        walkers = PerClusterWalkers(run, members=1)
         walkers.set_out(run, 0, run.seeds[0])
         slices[:], asked[:] = parts, []
         walkers.walk(run, 40)
@@ -108,7 +108,7 @@ def test_a_plan_is_bound_where_most_of_each_job_ran() -> None:
     workload = fs.Workload(submit=np.zeros(3), tasks=[3, 4, 4], runtime=[10.0, 10.0, 20.0])
     problem = SearchProblem(workload, machine, Objectives.of("makespan"))
     run = run_of(problem, np.random.default_rng(0))
-    walkers = ApartWalkers(run, members=1)
+    walkers = PerClusterWalkers(run, members=1)
     for row in problem.random_rows(20, np.random.default_rng(1)):
         bound = walkers.bound(run, row)
         assert problem.holds(bound[None])
@@ -118,13 +118,13 @@ def test_a_plan_is_bound_where_most_of_each_job_ran() -> None:
 
 def test_clusters_are_apart_where_nothing_joins_them() -> None:
     """Tests the case that the others differ from."""
-    assert can_walk_apart(SearchProblem(fs.Workload(**BASE), TWO, Objectives.of("makespan")))
+    assert can_walk_per_cluster(SearchProblem(fs.Workload(**BASE), TWO, Objectives.of("makespan")))
 
 
 @pytest.mark.parametrize("case", WHOLE)
 def test_where_clusters_are_joined_plans_are_evaluated_whole(case: str) -> None:
     """Tests each reason for which no walk goes from cluster to cluster."""
-    assert not can_walk_apart(WHOLE[case]())
+    assert not can_walk_per_cluster(WHOLE[case]())
 
 
 def test_the_third_side_has_its_turn_and_gains_what_it_finds() -> None:
@@ -137,12 +137,12 @@ def test_the_third_side_has_its_turn_and_gains_what_it_finds() -> None:
     run = run_of(problem, np.random.default_rng(2), evaluations=evaluations)
     method = Memetic(run)
     drive(run, method)
-    assert method.apart is not None
-    assert method.apart.are_set
+    assert method.per_cluster is not None
+    assert method.per_cluster.are_set
     assert run.evaluations == evaluations
     assert (method._spent > 0).all()
     assert run.archive.values.min() >= best * (1.0 - 1e-12)
-    assert run.archive.values.min() <= method.apart.best(0) * run.reference[0] * (1.0 + 1e-12)
+    assert run.archive.values.min() <= method.per_cluster.best(0) * run.reference[0] * (1.0 + 1e-12)
 
 
 @pytest.mark.parametrize("evaluations", range(1, 12))
@@ -152,7 +152,7 @@ def test_no_evaluation_is_one_too_many(evaluations: int) -> None:
     machine = fs.Federation.of(5, 5)
     problem = SearchProblem(package(machine, rng, jobs=8), machine, Objectives.of(("makespan", "energy")))
     run = run_of(problem, rng, evaluations=evaluations)
-    walkers = ApartWalkers(run, members=3)
+    walkers = PerClusterWalkers(run, members=3)
     with contextlib.suppress(BudgetSpent):
         for k in range(3):
             walkers.set_out(run, k, run.seeds[0])
@@ -172,8 +172,8 @@ def test_walks_begin_where_a_policy_is_better_than_every_plan() -> None:
     method = Memetic(run)
     drive(run, method)
     assert run.evaluations == 800
-    assert method.apart is not None
-    assert method.apart.are_set
+    assert method.per_cluster is not None
+    assert method.per_cluster.are_set
 
 
 def test_nothing_begins_that_may_end_too_late() -> None:
@@ -181,14 +181,14 @@ def test_nothing_begins_that_may_end_too_late() -> None:
     rng = np.random.default_rng(8)
     problem = SearchProblem(package(fs.Federation.of(5, 5), rng, jobs=6), fs.Federation.of(5, 5), Objectives.of("flow"))
     run = run_of(problem, rng)
-    walkers = ApartWalkers(run, members=1)
+    walkers = PerClusterWalkers(run, members=1)
     walkers.set_out(run, 0, run.seeds[0])
     done = run.evaluations
     run.cut_at = run.seconds + 3600.0
-    run.tried(1, run.seconds - 2400.0)
+    run.note_trials(1, run.seconds - 2400.0)
     walkers.walk(run, 5)  # two plans may take 4800 s
     assert run.evaluations == done
-    run.tried(1, run.seconds - 4800.0)
+    run.note_trials(1, run.seconds - 4800.0)
     with pytest.raises(BudgetSpent):
         walkers.set_out(run, 0, run.seeds[0])
     assert run.evaluations == done

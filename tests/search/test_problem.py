@@ -13,7 +13,7 @@ from support.tiers import tries
 import fedsched as fs
 from fedsched.core.errors import InfeasibleError, UnknownNameError
 from fedsched.engine.codes import Dispatch, Placement
-from fedsched.engine.run.evaluate import unpacked
+from fedsched.engine.run.evaluate import unpack_row
 from fedsched.model.schedule.metrics import Column
 from fedsched.search.problem.objectives import Objectives
 from fedsched.search.problem.problem import SearchProblem
@@ -65,7 +65,7 @@ def test_a_row_gives_what_the_naive_reference_gives() -> None:
     for seed in range(tries(40)):
         problem, workload, _, scenario = of_scenario(seed)
         row = some_rows(problem, 1, seed)[0]
-        order, caps, dispatch, placement = unpacked(problem.layout, row)
+        order, caps, dispatch, placement = unpack_row(problem.layout, row)
         t0 = problem.problem.t0
         jobs = [
             naive.replace(
@@ -131,7 +131,7 @@ def test_keys_forbid_the_stated_share() -> None:
     problem = SearchProblem(fs.Workload(submit=[0, 0], tasks=[2, 9], runtime=[1, 1]), fs.Federation.of(10, 10), BOTH)
     keys = np.array([[0.7, 0.2, 0.95, 0.3, 0.75, 0.6]])
     row = problem.rows_of_keys(keys)[0]
-    order, caps, *_ = unpacked(problem.layout, row)
+    order, caps, *_ = unpack_row(problem.layout, row)
     assert order.tolist() == [1, 0]
     assert caps[0].tolist() == [1, 2]  # 10 − ⌊9.5⌋ = 1; 10 − 3 = 7, but two tasks need no more than 2
     assert caps[1].tolist() == [3, 9]  # 3 + 4 < 9: the group with the smaller weight comes back whole

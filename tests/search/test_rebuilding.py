@@ -22,7 +22,7 @@ from fedsched.search.problem.problem import SearchProblem
 from fedsched.search.problem.subfederation_runs import run_unit
 from fedsched.search.run.run import drive
 from fedsched.search.walks.per_cluster_walk import read_row
-from fedsched.search.walks.per_cluster_walkers import FEW_JOBS, ApartWalkers, Rebuilders, can_rebuild
+from fedsched.search.walks.per_cluster_walkers import FEW_JOBS, PerClusterWalkers, Rebuilders, can_rebuild
 from fedsched.search.walks.rebuilding import STUCK
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ def test_a_run_is_cut_only_where_it_would_end_too_late(seed: int) -> None:
     machine = federation(rng, least=2)
     problem = SearchProblem(package(machine, rng, jobs=int(rng.integers(2, 20))), machine, Objectives.of("makespan"))
     run = run_of(problem, rng)
-    walkers = ApartWalkers(run, members=1)
+    walkers = PerClusterWalkers(run, members=1)
     row, parts = walkers.bound(run, run.seeds[0]), walkers._parts[0]
     whole = problem.problem, problem.space, walkers._units, parts, problem.states[0], row
     for u in range(len(parts.length)):

@@ -13,11 +13,11 @@ import numpy as np
 
 from fedsched.io.slurm_files.slurm_conf import read_slurm_conf
 from fedsched.io.slurm_files.sshare import Used, read_usage
-from fedsched.slurm.conf.job_factors import Asked
+from fedsched.slurm.conf.job_factors import JobRequest
 from fedsched.slurm.priority.associations import Association, Associations, Qos
 from fedsched.slurm.priority.priorities import Factor, Priorities, pack
 from fedsched.slurm.priority.priority_parameters import PriorityParameters
-from fedsched.slurm.priority.ticks import ended, factors, first_priority, next_tick, tick
+from fedsched.slurm.priority.ticks import charge_ended, factors, first_priority, next_tick, tick
 from fedsched.slurm.result.queue_dump import QueuedJob, read_queue
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def replay(day: Recorded) -> Iterator[tuple[int, Priorities, list[QueuedJob]]]:
             running.append(k)
         elif what == 3:
             running.remove(k)
-            ended(packed, k, now, start)
+            charge_ended(packed, k, now, start)
         else:
             assert next_tick(packed) == now
             line = np.array([*running, *[0] * (len(queue) - len(running))], np.int64)
@@ -141,7 +141,7 @@ def kth(phase: float = 0.0) -> list[tuple[int, float, float]]:
         members += [Association(account, parent=0), Association(account, "root", parent=len(members))]
     accounts = Associations(tuple(members), {"normal": Qos("normal")})
     asked = [
-        Asked("root", f"u{row['user']}", "p", "", int(row["tasks"]), int(row["tasks"]), float(row["limit"]))
+        JobRequest("root", f"u{row['user']}", "p", "", int(row["tasks"]), int(row["tasks"]), float(row["limit"]))
         for row in rows
     ]
     packed = pack(conf, accounts, asked, phase=clock["decay_thread_started"] + phase)

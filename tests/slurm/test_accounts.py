@@ -10,7 +10,7 @@ from slurm.recorded_priorities import DAYS, RECORDED
 from fedsched.core.errors import FedschedError, TraceError
 from fedsched.io.slurm_files.sshare import read_usage
 from fedsched.slurm.priority.associations import Associations
-from fedsched.slurm.priority.shares import in_all, in_level, shares_of
+from fedsched.slurm.priority.shares import level_fractions, machine_fractions, shares_of
 from fedsched.slurm.result.queue_dump import read_queue
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def test_a_script_says_what_it_makes() -> None:
 
 def test_shares_are_those_that_sshare_prints() -> None:
     """NormShares of everybody, in the fair tree and in the classic way."""
-    for day, part in (("fair-tree", in_level), ("classic", in_all)):
+    for day, part in (("fair-tree", level_fractions), ("classic", machine_fractions)):
         folder = RECORDED / day
         found = Associations.read(folder / "accounts.cfg", folder / "qos.txt").members
         parts = dict(zip([(one.account, one.user) for one in found], part(shares_of(found)).tolist(), strict=True))
@@ -114,7 +114,7 @@ def test_what_no_file_tells_is_assumed_by_name(tmp_path: Path) -> None:
     assert list(found.notes()) == [
         "assumed of the accounts: priority 0 and factor 1 of 3 QOS (normal, low, high), of which no file tells"
     ]
-    with pytest.raises(TraceError, match=r"no file tells of the QOS 'hihg'.*Did you mean 'high'"):
+    with pytest.raises(TraceError, match=r"no file lists the QOS 'hihg'.*Did you mean 'high'"):
         found.quality("hihg")
     with pytest.raises(TraceError, match="it is in biology, common"):
         found.place("lp", "physics")
@@ -129,12 +129,12 @@ WRONG = [
     (DUMP + "Account - 'b':Fairshare=many\n", "line 4: Fairshare=many is no whole number"),
     (DUMP + "Account - 'b':GrpTRES=cpu\n", "line 4: 'cpu' is no amount of a resource"),
     (DUMP + "Account - 'b':MaxJobs=few\n", "line 4: maxjobs=few is no whole number"),
-    (DUMP + "Cluster - 'd'\nParent - 'root'\n", "it is of the clusters c, d; name one of them"),
-    ("Name|Priority|UsageFactor\nx|1|-2\n", "it tells of no account"),
-    ("Cluster|Account|User|Share\nc|root||1\nc|a||1\n", "line 3: no file says in which account 'a' stands"),
+    (DUMP + "Cluster - 'd'\nParent - 'root'\n", "it has the clusters c, d; choose one"),
+    ("Name|Priority|UsageFactor\nx|1|-2\n", "it lists no account"),
+    ("Cluster|Account|User|Share\nc|root||1\nc|a||1\n", "line 3: no file says which account is above 'a'"),
     ("Cluster|Account|User|Share\nc|root||1\nc|a|1\n", "line 3: it has 3 fields, and the first line 4"),
     ("Cluster|Account|User|Share\nc|root||1\nc|   a||1\n", "line 3: '   a' stands deeper"),
-    ("Cluster|Account|User|ParentName|Share\nc|root|||1\nc|a||b|1\nc|b||a|1\n", "account 'a' stands in itself"),
+    ("Cluster|Account|User|ParentName|Share\nc|root|||1\nc|a||b|1\nc|b||a|1\n", "account 'a' is above itself"),
     ("Cluster|Account|User|ParentName|Share\nc|root|||1\nc|a||b|1\n", "there is no account 'b'; dump the whole"),
     ("what is this\n", "line 1: 'what is this' is no command of sacctmgr's"),
     ("add qos\n", "line 1: it adds nobody"),
@@ -187,8 +187,8 @@ QUEUED = "JobId=1 UserId=a(1) JobState=PENDING Partition=p NumNodes=1-1 NumCPUs=
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("", "it tells of no job; give what `scontrol -o show job` prints"),
-        ("JobId=1 JobState=PENDING", "line 1: it says nothing of UserId"),
+        ("", "it lists no job; give the output of `scontrol -o show job`"),
+        ("JobId=1 JobState=PENDING", "line 1: UserId is missing"),
         (QUEUED.replace("NumCPUs=2", "NumCPUs=x"), "line 1: NumCPUs=x is no whole number"),
         (f"{QUEUED} AccrueTime=soon", "line 1: AccrueTime=soon is no time like"),
         (f"{QUEUED} TRES=cpu", "line 1: 'cpu' is no amount of a resource"),

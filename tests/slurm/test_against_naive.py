@@ -220,7 +220,7 @@ def test_an_ensemble_is_several_runs(conf: Path) -> None:
     assert [run.start.tolist() for run in again.runs] == [run.start.tolist() for run in several.runs]
     with pytest.raises(UnknownNameError, match="metric"):
         several.spread_of("beauty")
-    with pytest.raises(ValueError, match="clocks= says that"):
+    with pytest.raises(ValueError, match="clocks= fixes them"):
         fs.policies.Slurm(conf, clocks=Clocks(passes=(5.0,)), ensemble=2)
 
 
@@ -282,7 +282,7 @@ def test_main_passes_over_all_are_when_they_are_given(conf: Path) -> None:
         policy = fs.policies.Slurm(conf, clocks=Clocks(full=full))
         starts[full] = [*on_four(conf, policy, submit=[0, 0, 0], tasks=[1, 1, 1], runtime=[600, 600, 600]).start]
     assert starts == {None: [0.0, 60.0, 60.0], (37.0, 500.0): [0.0, 37.0, 37.0], (41.5,): [0.0, 41.0, 41.0]}
-    with pytest.raises(ValueError, match="clocks= says that"):
+    with pytest.raises(ValueError, match="clocks= fixes them"):
         fs.policies.Slurm(conf, clocks=Clocks(full=(5.0,)), ensemble=2)
 
 
@@ -355,5 +355,5 @@ def test_a_schedule_made_of_columns_knows_no_nodes(conf: Path) -> None:
         workload=schedule.workload, federation=schedule.federation, start=schedule.start, finish=schedule.finish,
         counts=schedule.counts, t0=0.0,
     )  # fmt: skip
-    with pytest.raises(ScheduleError, match="do not tell"):
+    with pytest.raises(ScheduleError, match="which lack this"):
         part.nodes_of(0)

@@ -16,7 +16,7 @@ from fedsched.slurm.loop.pack import asked_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-ONE = "assumed: the size of {} has one node, for nobody tells how many they asked for"
+ONE = "assumed: the size of {} is one node, as the requested number is unknown"
 # The first one stands on four nodes, two tasks on each, the fifth one on three; neither asked for a number.
 ASKED = [1, 1, 2, 2, 1, 4, 1, 3]
 

@@ -12,11 +12,11 @@ from slurm.priority_naive import Machine, Node, Waiting
 from support import signatures
 from support.tiers import tries
 
-from fedsched.slurm.conf.job_factors import Asked, Scales
+from fedsched.slurm.conf.job_factors import JobRequest, Scales
 from fedsched.slurm.priority.associations import Association, Associations, Qos
 from fedsched.slurm.priority.priorities import Factor, pack
 from fedsched.slurm.priority.priority_parameters import PartitionPriority, PriorityParameters
-from fedsched.slurm.priority.ticks import ended, factors, first_priority, left, next_tick, tick
+from fedsched.slurm.priority.ticks import charge_ended, factors, first_priority, next_tick, remove_cancelled, tick
 
 if TYPE_CHECKING:
     from fedsched.slurm.priority.priorities import Priorities
@@ -57,14 +57,14 @@ def parameters(rng: random.Random) -> PriorityParameters:
     )  # fmt: skip
 
 
-def jobs(rng: random.Random, associations: Associations) -> list[Asked]:
+def jobs(rng: random.Random, associations: Associations) -> list[JobRequest]:
     """Return random jobs of everybody's."""
     users = [one for one in associations.members if one.user]
     found = []
     for _ in range(rng.randint(1, 25)):
         whose, nodes = rng.choice(users), rng.randint(1, 8)
         found.append(
-            Asked(
+            JobRequest(
                 whose.user, whose.account, rng.choice("pq"), rng.choice(("", "high", "free")), nodes,
                 nodes * rng.randint(1, 4), rng.choice((60.0, 1000.0, 9000.0, math.inf)),
                 nice=rng.choice((0, 0, -50, 90)),
@@ -73,7 +73,7 @@ def jobs(rng: random.Random, associations: Associations) -> list[Asked]:
     return found
 
 
-def naive_of(conf: PriorityParameters, associations: Associations, asked: list[Asked]) -> Machine:
+def naive_of(conf: PriorityParameters, associations: Associations, asked: list[JobRequest]) -> Machine:
     """Return the same accounts and jobs in plain Python."""
     nodes: list[Node] = []
     for one in associations.members:
@@ -136,10 +136,10 @@ def test_kernels_answer_what_plain_python_does(seed: int) -> None:
                 naive.queue.discard(k)
             case "then_z_end":
                 running.discard(k)
-                assert ended(packed, k, at, start) == conf.charges_ends
+                assert charge_ended(packed, k, at, start) == conf.charges_ends
                 naive.end(naive.jobs[k], at)
             case "then_leave":
-                left(packed, k)
+                remove_cancelled(packed, k)
                 naive.queue.discard(k)
     compare(packed, naive)
 
@@ -158,7 +158,7 @@ def two_levels(**conf: object) -> tuple[PriorityParameters, Associations]:
 def test_users_of_accounts_that_tie_are_of_one() -> None:
     """Where nobody used anything all share the first rank; whoever used something is below all who did not."""
     conf, associations = two_levels()
-    asked = [Asked("a1", "a"), Asked("a2", "a"), Asked("b1", "b")]
+    asked = [JobRequest("a1", "a"), JobRequest("a2", "a"), JobRequest("b1", "b")]
     packed, start = pack(conf, associations, asked), np.array([0.0, math.nan, math.nan])
     none = np.zeros(3, np.int64)
     tick(packed, 0.0, none, 0, start)
@@ -172,16 +172,16 @@ def test_what_runs_after_the_last_tick_is_lost_or_charged() -> None:
     """The end of a job adds nothing, unless limits are enforced."""
     for charges in (False, True):
         conf, associations = two_levels(charges_ends=charges, half_life=0.0)
-        packed, start = pack(conf, associations, [Asked("a1", "a", cpus=2)]), np.array([10.0])
+        packed, start = pack(conf, associations, [JobRequest("a1", "a", cpus=2)]), np.array([10.0])
         tick(packed, 0.0, np.zeros(1, np.int64), 0, start)
-        ended(packed, 0, 110.0, start)
+        charge_ended(packed, 0, 110.0, start)
         assert packed.tree.usage.tolist() == [200.0 * charges, 200.0 * charges, 200.0 * charges, 0, 0, 0, 0]
 
 
 def test_a_job_beyond_its_limit_is_charged_no_further() -> None:
     """Use ends with the limit, even where the job goes on."""
     conf, associations = two_levels(half_life=0.0)
-    packed, start = pack(conf, associations, [Asked("a1", "a", limit=100.0)]), np.array([0.0])
+    packed, start = pack(conf, associations, [JobRequest("a1", "a", limit=100.0)]), np.array([0.0])
     for now in (0.0, 300.0, 600.0):
         tick(packed, now, np.zeros(1, np.int64), 1, start)
     assert packed.tree.usage[0] == 100.0
@@ -191,7 +191,7 @@ def test_use_is_forgotten_as_a_month_begins() -> None:
     """PriorityUsageResetPeriod follows the clock on the wall, at the first tick from then on."""
     conf, associations = two_levels(reset="MONTHLY", half_life=0.0, calc_period=43_200.0)
     origin = 30 * 86_400.0  # the last day of January 1970
-    packed, start = pack(conf, associations, [Asked("a1", "a")], origin=origin), np.array([0.0])
+    packed, start = pack(conf, associations, [JobRequest("a1", "a")], origin=origin), np.array([0.0])
     one = np.zeros(1, np.int64)
     found = []
     for _ in range(4):
@@ -203,7 +203,7 @@ def test_use_is_forgotten_as_a_month_begins() -> None:
 def test_factors_add_up_to_the_priority() -> None:
     """What is written of a job is what its priority is the sum of, rounded down."""
     conf, associations = two_levels(age=100, max_age=1000.0, size=10, favor_small=True)
-    packed = pack(conf, associations, [Asked("a1", "a", nice=3, site=7)])
+    packed = pack(conf, associations, [JobRequest("a1", "a", nice=3, site=7)])
     tick(packed, 0.0, np.zeros(1, np.int64), 0, np.array([math.nan]))
     first_priority(packed, 0, 10.0)
     row = np.zeros(len(Factor))
@@ -215,10 +215,10 @@ def test_factors_add_up_to_the_priority() -> None:
 
 def test_basic_is_the_order_of_ids() -> None:
     """Without the multifactor plugin there are no ticks, and earlier ids come first."""
-    packed = pack(PriorityParameters(), None, [Asked(), Asked(), Asked()])
+    packed = pack(PriorityParameters(), None, [JobRequest(), JobRequest(), JobRequest()])
     assert next_tick(packed) == math.inf
     assert tick(packed, 0.0, np.zeros(3, np.int64), 0, np.full(3, math.nan)) == 0
-    assert ended(packed, 0, 0.0, np.full(3, math.nan)) == 0
+    assert charge_ended(packed, 0, 0.0, np.full(3, math.nan)) == 0
     first, second, third = (first_priority(packed, k, 5.0) for k in range(3))
     assert (first, second, third) == (4294901759, 4294901758, 4294901757)  # as Slurm's jobs 1, 2, 3 have
 
@@ -226,13 +226,13 @@ def test_basic_is_the_order_of_ids() -> None:
 def test_a_job_that_waits_again_is_counted_once() -> None:
     """Who is begun anew waits again, however often he is said to."""
     conf, associations = two_levels(age=100, max_age=1000.0)
-    packed = pack(conf, associations, [Asked("a1", "a")] * 2)
+    packed = pack(conf, associations, [JobRequest("a1", "a")] * 2)
     start = np.full(2, math.nan)
     for now in (0.0, 1.0):
         first_priority(packed, 1, now)
     first_priority(packed, 0, 2.0)
     assert tick(packed, 10.0, np.zeros(2, np.int64), 0, start) == 2
-    assert left(packed, 1) == left(packed, 1) == 1
+    assert remove_cancelled(packed, 1) == remove_cancelled(packed, 1) == 1
     start[0] = 11.0
     assert tick(packed, 310.0, np.zeros(2, np.int64), 0, start) == 0
 

@@ -8,7 +8,7 @@ import pytest
 
 from fedsched.core.errors import FederationError, TraceError
 from fedsched.io.slurm_files.slurm_conf import read_slurm_conf
-from fedsched.slurm.conf.job_factors import Asked, Scales, billing_of, size_factor
+from fedsched.slurm.conf.job_factors import JobRequest, Scales, billing_of, size_factor
 from fedsched.slurm.priority.priority_parameters import PriorityParameters
 from fedsched.slurm.priority.sprio import weigh
 
@@ -78,31 +78,31 @@ def test_what_is_wrong_is_said(line: str, complaint: str, tmp_path: Path) -> Non
 
 def test_what_a_second_costs(tmp_path: Path) -> None:
     """Its CPUs; or the sum of its partition's weights; or the dearest of what nodes have, and all else beside."""
-    job = Asked(partition="p", cpus=2, amounts={"cpu": 2.0, "mem": 8192.0, "license/x": 3.0})
+    job = JobRequest(partition="p", cpus=2, amounts={"cpu": 2.0, "mem": 8192.0, "license/x": 3.0})
     plain = parameters(tmp_path)
     assert billing_of(job, plain.partitions["p"], plain) == 2.0
     nodes = NODES.replace("Default=YES", 'TRESBillingWeights="CPU=1.0,Mem=0.25G,license/x=2"')
     added = parameters(tmp_path, nodes=nodes)
     assert billing_of(job, added.partitions["p"], added) == 2.0 + 2.0 + 6.0
     most = parameters(tmp_path, "PriorityType=priority/multifactor\nPriorityFlags=MAX_TRES", nodes)
-    assert billing_of(Asked(given={"cpu": 5.0, "mem": 4096.0}), most.partitions["p"], most) == 5.0
+    assert billing_of(JobRequest(given={"cpu": 5.0, "mem": 4096.0}), most.partitions["p"], most) == 5.0
 
 
 def test_how_large_a_job_is(tmp_path: Path) -> None:
     """The mean of its shares of nodes and CPUs; or what is left of them; or its CPUs over its minutes."""
-    job = Asked(nodes=1, cpus=16, limit=600.0)
+    job = JobRequest(nodes=1, cpus=16, limit=600.0)
     assert size_factor(job, parameters(tmp_path, KIND)) == (0.25 + 0.5) / 2
     assert size_factor(job, parameters(tmp_path, f"{KIND}PriorityFavorSmall=YES")) == (0.75 + 0.5) / 2
     flag = "PriorityFlags=SMALL_RELATIVE_TO_TIME\n"
     assert size_factor(job, parameters(tmp_path, f"{KIND}{flag}")) == 0.05
     assert size_factor(job, parameters(tmp_path, f"{KIND}{flag}PriorityFavorSmall=YES")) == 0.95
-    assert size_factor(Asked(nodes=4), parameters(tmp_path, f"{KIND}{flag}")) < 1e-9
+    assert size_factor(JobRequest(nodes=4), parameters(tmp_path, f"{KIND}{flag}")) < 1e-9
 
 
 def test_jobs_of_other_partitions_are_refused(tmp_path: Path) -> None:
     """A partition that the slurm.conf does not have is an error that names those that it has."""
     with pytest.raises(TraceError, match=r"the partition 'q', which the slurm.conf does not have; it has p"):
-        Scales(parameters(tmp_path), None).fixed_factors(Asked(partition="q"))
+        Scales(parameters(tmp_path), None).fixed_factors(JobRequest(partition="q"))
 
 
 def test_basic_has_no_factors(tmp_path: Path) -> None:

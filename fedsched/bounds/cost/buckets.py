@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.bounds.lower.relaxation import ROUNDING
-from fedsched.bounds.lower.supply import Taken
+from fedsched.bounds.lower.supply import ClosedCapacity
 
 if TYPE_CHECKING:
     from fedsched.bounds.cost.charges import Charge
@@ -40,7 +40,7 @@ class Scarce:
     caps: Ints  # job × class
     needs: Floats  # thing × job
     amounts: Floats  # per thing
-    taken: Taken  # the part of the supply that closed nodes take
+    taken: ClosedCapacity  # the part of the supply that closed nodes take
 
     @classmethod
     def of(cls, relaxation: Relaxation, wide: Floats) -> Scarce:
@@ -56,7 +56,7 @@ class Scarce:
             np.minimum(relaxation.caps @ member, nodes),
             np.concatenate([wide, relaxation.pool_need.T.astype(np.float64)]),
             np.concatenate([np.full(len(wide), float(relaxation.total_nodes)), relaxation.pool_amount]),
-            Taken.of(relaxation, place, slowdowns.size, wide),
+            ClosedCapacity.of(relaxation, place, slowdowns.size, wide),
         )
 
     def take(self, rows: Ints) -> Scarce:
@@ -165,8 +165,8 @@ class Starts:
         of_mode = bracket[self.row, where]
         best = np.minimum.reduceat(of_mode, self.first)
         winners = np.flatnonzero(of_mode <= np.repeat(best, self.modes))
-        whose = self.job[winners]  # ascending
-        rows = winners[np.append(True, whose[1:] != whose[:-1])]
+        owner = self.job[winners]  # ascending
+        rows = winners[np.append(True, owner[1:] != owner[:-1])]
         at = where[rows]
         start = self.start[rows, at][:, None]
         end = start + self.seconds[rows][:, None]

@@ -29,7 +29,7 @@ KINDS = 120  # the most kinds of jobs: if there are more, jobs with similar rele
 UNDONE = 3.0  # the price of unplaced work, relative to the dearest: it marks a lack of nodes
 
 
-class Room(NamedTuple):
+class NodeSet(NamedTuple):
     """Equal nodes with one signal: their number, and each job's node limit, run time and price on them."""
 
     curve: Curve
@@ -38,12 +38,12 @@ class Room(NamedTuple):
     lasts: Floats  # seconds
     rate: Floats  # the price of a second at a signal value of 1
 
-    def of(self, rows: Ints) -> Room:
+    def of(self, rows: Ints) -> NodeSet:
         """Return the same for some of the jobs."""
         return self._replace(caps=self.caps[rows], lasts=self.lasts[rows], rate=self.rate[rows])
 
 
-class RoomPrices(NamedTuple):
+class NodeSetPrices(NamedTuple):
     """The price of a node-second in each room and stretch of time, on top of the signals; 0 outside of them."""
 
     edges: Floats
@@ -59,9 +59,9 @@ class RoomPrices(NamedTuple):
         return float(np.array(nodes, dtype=np.float64) @ (self.prices @ np.diff(self.edges)))
 
 
-def room_prices(
-    rooms: Sequence[Room], tasks: Ints, release: Floats, first: Ints, span: tuple[float, float], until: float
-) -> RoomPrices | None:
+def node_set_prices(
+    rooms: Sequence[NodeSet], tasks: Ints, release: Floats, first: Ints, span: tuple[float, float], until: float
+) -> NodeSetPrices | None:
     """Return prices at which the jobs, released at these times, would fit into the rooms between two times.
 
     `first` are the rows at which the shapes of each job begin; its work may be split among them. None if the solver
@@ -119,10 +119,10 @@ def room_prices(
     if solved.x is None or solved.ineqlin.marginals is None:
         return None
     prices = -np.asarray(solved.ineqlin.marginals).reshape(many, lengths.size) * dear
-    return RoomPrices(edges, np.maximum(prices, 0.0))
+    return NodeSetPrices(edges, np.maximum(prices, 0.0))
 
 
-def _fewer(rooms: Sequence[Room], tasks: Ints, release: Floats) -> tuple[Sequence[Room], Ints, Floats]:
+def _fewer(rooms: Sequence[NodeSet], tasks: Ints, release: Floats) -> tuple[Sequence[NodeSet], Ints, Floats]:
     # If there are many jobs, those with successive releases are merged, grouped by similar areas.
     if tasks.size <= KINDS:
         return rooms, tasks, release

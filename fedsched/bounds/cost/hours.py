@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.bounds.cost.hour_prices import KINDS, UNDONE, Room, RoomPrices, room_prices
+from fedsched.bounds.cost.hour_prices import KINDS, UNDONE, NodeSet, NodeSetPrices, node_set_prices
 from fedsched.bounds.cost.linear import within
 from fedsched.model.schedule.power_draw import Pricing
 
@@ -91,7 +91,7 @@ class Chosen(NamedTuple):
 class Choices:
     """The jobs' choices so far, in rooms, with time cut at the edges of these prices."""
 
-    def __init__(self, rooms: Sequence[Room], prices: RoomPrices) -> None:
+    def __init__(self, rooms: Sequence[NodeSet], prices: NodeSetPrices) -> None:
         self.rooms, self.edges = rooms, prices.edges
         self.supply = (np.array([room.nodes for room in rooms])[:, None] * np.diff(prices.edges)).ravel()
         highest = max(float(room.rate.max(initial=0.0) * np.max(room.curve.values)) for room in rooms)
@@ -111,7 +111,7 @@ class Choices:
         self._costs.append(cost)
         self._uses.append(np.concatenate(use, axis=1))
 
-    def prices(self, until: float) -> RoomPrices | None:
+    def prices(self, until: float) -> NodeSetPrices | None:
         """Return the multipliers of the supply; None if the solver finds nothing, or gives up."""
         from scipy.optimize import linprog
         from scipy.sparse import csr_matrix, hstack, identity
@@ -134,7 +134,7 @@ class Choices:
         if solved.x is None or solved.ineqlin.marginals is None:
             return None
         found = np.maximum(-np.asarray(solved.ineqlin.marginals) / self.supply, 0.0)
-        return RoomPrices(self.edges, found.reshape(len(self.rooms), -1))
+        return NodeSetPrices(self.edges, found.reshape(len(self.rooms), -1))
 
 
 def least_costs(
@@ -192,7 +192,7 @@ class _Hours:
         self.first = rows if shapes is None else shapes  # the first row of each job's shapes
         self._shapes = np.split(rows, self.first[1:])
         self.idle: list[tuple[Curve, float]] = []
-        rooms: dict[tuple[int, int], Room] = {}
+        rooms: dict[tuple[int, int], NodeSet] = {}
         for group, cluster, c in zip(
             federation.groups, federation.group_cluster, relaxation.group_class.tolist(), strict=True
         ):
@@ -200,7 +200,7 @@ class _Hours:
             self.idle.append((curve, curve.signal.priced(float(relaxation.idle_watts[c]) * group.count)))
             more = relaxation.more_watts[:, c] if relaxation.more_watts.size else np.zeros(relaxation.tasks.size)
             nodes = group.count + (rooms[cluster, c].nodes if (cluster, c) in rooms else 0)
-            rooms[cluster, c] = Room(
+            rooms[cluster, c] = NodeSet(
                 curve=curve,
                 nodes=nodes,
                 caps=np.minimum(relaxation.caps[:, c], nodes),
@@ -268,10 +268,10 @@ class _Hours:
             rows = self._cheapest_shapes(alone)
             first, rooms = np.arange(rows.size), [room.of(rows) for room in rooms]
         span, release = (jobs.t0, jobs.t0 + last), jobs.t0 + jobs.release[rows]
-        prices = room_prices(rooms, jobs.tasks[rows], release, first, span, self.until)
+        prices = node_set_prices(rooms, jobs.tasks[rows], release, first, span, self.until)
         return max(self._in_all(alone, None), -math.inf if prices is None else self._mended(last, prices))
 
-    def _mended(self, last: float, prices: RoomPrices) -> float:
+    def _mended(self, last: float, prices: NodeSetPrices) -> float:
         # A lower bound on the jobs' cost, with these prices or with better ones that follow the choices of few jobs.
         chosen = self._chosen(last, prices)
         best = self._in_all(chosen.paid, prices)
@@ -298,21 +298,21 @@ class _Hours:
         ends = np.array([self.relaxation.t0, self.relaxation.t0 + makespan])
         return float(sum(rate * np.diff(curve.integral(ends))[0] for curve, rate in self.idle))
 
-    def _work(self, last: float, prices: RoomPrices | None) -> float:
+    def _work(self, last: float, prices: NodeSetPrices | None) -> float:
         # A lower bound on the cost of all jobs that end by then: at these prices, minus the price of the supply.
         return self._in_all(self._paid(last, prices), prices)
 
-    def _in_all(self, paid: Floats, prices: RoomPrices | None) -> float:
+    def _in_all(self, paid: Floats, prices: NodeSetPrices | None) -> float:
         # The cost of all jobs, each in its cheapest shape, minus the price of the supply.
         cost = float(np.minimum.reduceat(paid, self.first).sum())
         sold = 0.0 if prices is None else prices.total([room.nodes for room in self.rooms])
         return cost - sold - ROUNDING * (cost + sold) if cost < math.inf else math.inf
 
-    def _paid(self, last: float, prices: RoomPrices | None) -> Floats:
+    def _paid(self, last: float, prices: NodeSetPrices | None) -> Floats:
         # A lower bound on the cost of each shape that ends by then, on its cheapest nodes.
         return self._chosen(last, prices).paid
 
-    def _chosen(self, last: float, prices: RoomPrices | None) -> Chosen:
+    def _chosen(self, last: float, prices: NodeSetPrices | None) -> Chosen:
         jobs = self.relaxation
         looked = [self._each(p, last, prices) for p in range(len(self.rooms))]
         each, begins = (np.stack(part, axis=1) for part in zip(*looked, strict=True))
@@ -324,7 +324,7 @@ class _Hours:
         np.put_along_axis(nodes, order, taken, axis=1)
         return Chosen(np.asarray(cost.sum(axis=1)), nodes, begins)
 
-    def _each(self, p: int, last: float, prices: RoomPrices | None) -> tuple[Floats, Floats]:
+    def _each(self, p: int, last: float, prices: NodeSetPrices | None) -> tuple[Floats, Floats]:
         # The least cost of a node of each job in a room (inf if it cannot end by then), and the begin that has it.
         room, jobs = self.rooms[p], self.relaxation
         release = jobs.t0 + jobs.release

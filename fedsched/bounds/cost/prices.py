@@ -16,14 +16,14 @@ from fedsched.bounds.lower.closed import squashed
 if TYPE_CHECKING:
     from fedsched.bounds.cost.charges import Charge
     from fedsched.bounds.lower.relaxation import Floats, Ints, Relaxation
-    from fedsched.bounds.lower.supply import Taken
+    from fedsched.bounds.lower.supply import ClosedCapacity
 
 BUCKETS = 16  # for the first steps
 STEPS = 60
 PARTS = 4  # into which each bucket is cut for the last steps
 LAST_STEPS = 15
 HALVES = 2  # into which each is cut at the end, without further steps
-SAMPLE = 300  # the first steps use at most so many jobs, each of which stands for similar ones
+SAMPLE = 300  # the first steps use at most this number of jobs, each of which stands for similar ones
 MANY = 3000  # with more jobs the last steps would take too long
 REACH, LAST_REACH = 0.1, 0.02  # the hoped rise of the bound, as a share of all prices: it sets the steps' length
 PATIENCE = 4  # steps without a gain before the hoped rise is reduced
@@ -33,7 +33,7 @@ LITTLE = 0.01  # of their price, for nodes if something else is scarce
 HOPELESS = 5e-4
 
 
-def found_prices(scarce: Scarce, charge: Charge, until: float) -> Prices:
+def find_prices(scarce: Scarce, charge: Charge, until: float) -> Prices:
     """Return good prices for a metric; at `until`, by `time.perf_counter`, the search stops with the best so far."""
     jobs = scarce.relaxation.tasks.size
     rows, copies = _sample(scarce.relaxation)
@@ -41,11 +41,11 @@ def found_prices(scarce: Scarce, charge: Charge, until: float) -> Prices:
     tried = first_prices(scarce, charge)
     starts = Starts(some, charge, tried[0].edges, every=False)
     prices = max(tried, key=lambda guess: starts.value(guess, copies).bound)
-    prices = climbed(some, charge, prices, copies, steps=STEPS, reach=REACH, until=until)
+    prices = climb_prices(some, charge, prices, copies, steps=STEPS, reach=REACH, until=until)
     if jobs > MANY or time.perf_counter() >= until:
         return prices
     prices = prices.finer(PARTS)
-    prices = climbed(scarce, charge, prices, np.ones(jobs), steps=LAST_STEPS, reach=LAST_REACH, until=until)
+    prices = climb_prices(scarce, charge, prices, np.ones(jobs), steps=LAST_STEPS, reach=LAST_REACH, until=until)
     return prices.finer(HALVES)
 
 
@@ -117,7 +117,7 @@ def _work(scarce: Scarce, price: Floats) -> Floats:
     return best
 
 
-def _edges(done: Floats, taken: Taken) -> Floats:
+def _edges(done: Floats, taken: ClosedCapacity) -> Floats:
     """Return the buckets' edges: half of them by the ends of jobs, half evenly over time.
 
     If nodes close and open again, there are some more edges.
@@ -139,7 +139,7 @@ def _ends_of_busy_periods(release: Floats, work: Floats) -> Floats:
     return np.asarray(ends[np.append(begun[1:] > ends[:-1], True)])
 
 
-def climbed(
+def climb_prices(
     scarce: Scarce, charge: Charge, prices: Prices, copies: Floats, *, steps: int, reach: float, until: float
 ) -> Prices:
     """Return the best prices on a walk along the supergradient from these prices.

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.bounds.cost.buckets import Scarce, proven
-from fedsched.bounds.cost.charges import CHARGES, LEAST
+from fedsched.bounds.cost.charges import CHARGES, TRIVIAL_BOUNDS
 from fedsched.bounds.cost.dual import BoundProblem, DualValue, Multipliers, cheapest_modes, dual_value, least_end
 from fedsched.bounds.cost.linear import Solved, solve
-from fedsched.bounds.cost.prices import found_prices
+from fedsched.bounds.cost.prices import find_prices
 from fedsched.bounds.lower import closed, small_problems
 from fedsched.bounds.lower.relaxation import Relaxation, release_levels, rounded_down
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 ROUNDS = 8  # of new prices, since a later end means longer closures
 RISES = 1e-4  # the least relative rise of the bound for another round
-FEW_JOBS = 200  # up to so many, the LP is solved again without late modes
+FEW_JOBS = 200  # up to this number, the LP is solved again without late modes
 SAMPLE = 250
 STEPS = 40
 ENOUGH = 1e-4  # stop if the cuts promise a smaller relative improvement
@@ -277,7 +277,7 @@ class Prover:
             return rounded_down(self.responses.wait / jobs, t0)
         if metric == "weighted_response":
             return rounded_down(self.responses.weighted / float(relaxation.tasks.sum()), t0)
-        return LEAST[metric]
+        return TRIVIAL_BOUNDS[metric]
 
     def _by_buckets(self, metric: str) -> float:
         if self.method == "closed":
@@ -286,7 +286,7 @@ class Prover:
         with self._limited() as until:
             if time.perf_counter() >= until:
                 return 0.0
-            return proven(scarce, charge, found_prices(scarce, charge, until))
+            return proven(scarce, charge, find_prices(scarce, charge, until))
 
 
 def class_prices(relaxation: Relaxation, levels: int) -> list[Floats]:

@@ -317,7 +317,7 @@ def build(
 
 
 def _spreads(tasks: int, caps: list[int], fits: list[int], at_most: int) -> list[tuple[int, ...]]:
-    """Return the ways to spread so many tasks over the classes within these caps; none if there are over `at_most`.
+    """Return the ways to spread these tasks over the classes within these caps; none if there are over `at_most`.
 
     A node of class c holds `fits[c]` tasks. No way includes a node that is not needed.
     """

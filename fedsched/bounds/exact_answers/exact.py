@@ -199,7 +199,9 @@ def exact(
     if objective not in OBJECTIVES:
         raise unknown_name("objective of the exact model", objective, OBJECTIVES)
     if (weights is None) == (objective == "weighted"):
-        raise ValueError(f"exact: objective={objective!r}, weights={weights}; weights go with 'weighted', and only so.")
+        raise ValueError(
+            f"exact: objective={objective!r}, weights={weights}; give weights= if and only if objective='weighted'."
+        )
     chosen = {"makespan": (1.0, 0.0), "energy": (0.0, 1.0)}.get(objective) or weights or (1.0, 0.0)
     if min(chosen) < 0 or not np.isfinite(chosen).all() or max(chosen) == 0:
         raise ValueError(f"exact: weights={chosen}; both must be finite and at least 0, and one of them above 0.")

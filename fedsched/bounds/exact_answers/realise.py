@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fedsched.model.schedule.schedule import Schedule
 
 
-def realised(
+def true_schedule(
     workload: Workload,
     federation: Federation,
     relaxation: Relaxation,
@@ -51,11 +51,11 @@ def realised(
     rows = np.flatnonzero(~np.isnan(start))
     place = {row: i for i, row in enumerate(rows.tolist())}
     in_order = Rules(order=np.array([place[j] for j in order if j in place]), dispatch="strict", placement="powerful")
-    bound = replace(workload, after=_behind(workload), feedback=None, allowed=None).take(rows)
+    bound = replace(workload, after=_all_dependencies(workload), feedback=None, allowed=None).take(rows)
     bound = replace(bound, submit=np.maximum(start[rows], 0.0))
     run = simulate(bound, federation, in_order, reading=CLAIRVOYANT, caps=counts[rows], t0=relaxation.t0)
-    for everybody, those in ((start, run.start), (finish, run.finish), (counts, run.counts)):
-        everybody[rows] = those
+    for all_jobs, those in ((start, run.start), (finish, run.finish), (counts, run.counts)):
+        all_jobs[rows] = those
     # (In that run no job waits, so its loss of capacity is left out; saturation does not depend on waits.)
     known = Integrals(saturated_seconds=run.saturated_seconds)
     return Schedule(workload=as_submitted(workload, finish), federation=federation, start=start, finish=finish,
@@ -73,7 +73,7 @@ def as_submitted(workload: Workload, finish: Floats) -> Workload:
     return replace(workload, submit=submits_after(workload, over, gone))
 
 
-def _behind(workload: Workload) -> Dependencies | None:
+def _all_dependencies(workload: Workload) -> Dependencies | None:
     """Return the jobs' dependencies, with the ends of jobs that they follow added."""
     rows, on, think = followers_of(workload)
     if not rows.size:
@@ -124,7 +124,7 @@ def _shifted(
             end = max(now + float(relaxation.duration[j, used]), np.nextafter(now, np.inf))
             still = [i for i in running if finish[i] > now]
             free = nodes - counts[still].sum(axis=0)
-            if _room(class_counts[j], free, class_of, rules.breaks, counts, finish, still, now, end):
+            if _is_free(class_counts[j], free, class_of, rules.breaks, counts, finish, still, now, end):
                 break
             now = min([finish[i] for i in still] + [one.end for one in rules.breaks if one.end > now])
         else:
@@ -145,7 +145,7 @@ def _shifted(
     return begun, over, counts
 
 
-def _room(
+def _is_free(
     wanted: Ints,
     free: Ints,
     class_of: Ints,

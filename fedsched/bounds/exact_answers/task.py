@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.bounds.exact_answers.realise import heuristic_starts, realised
+from fedsched.bounds.exact_answers.realise import heuristic_starts, true_schedule
 from fedsched.bounds.exact_answers.rules import rules_of
 from fedsched.bounds.lower.lower_bounds import lower_bounds
 from fedsched.bounds.lower.relaxation import relax
-from fedsched.bounds.lower.time_grid import idling_of
+from fedsched.bounds.lower.time_grid import start_delays_of
 from fedsched.core.errors import InfeasibleError, MissingExtraError, TraceError
 from fedsched.core.text import counted
 from fedsched.core.values import is_number, origin, seed_of, whole
@@ -53,7 +53,7 @@ class Task:
     def realised(self, solved: Solved) -> Schedule:
         """Return the solver's schedule in true times."""
         assert solved.starts is not None
-        return realised(self.workload, self.federation, self.relaxation, solved.starts, solved.counts, self.rules)
+        return true_schedule(self.workload, self.federation, self.relaxation, solved.starts, solved.counts, self.rules)
 
     def heuristics(self) -> list[Schedule]:
         """Return schedules to start from."""
@@ -119,12 +119,14 @@ def task_of(
     if problem.arrival.size < len(workload):
         hopeless = len(workload) - problem.arrival.size
         raise InfeasibleError(
-            f"exact: {counted(hopeless, 'job')} can never start, for they wait for what cannot happen; "
+            f"exact: {counted(hopeless, 'job')} can never start, as they wait for what cannot happen; "
             "leave them out (Workload.filter)."
         )
     leaving = workload.cancel_at is not None
-    idling = idling_of(workload, federation, problem.t0)
-    relaxation = relax(problem, limits, workload.id, runtime=runtime, apart=True, everybody=leaving, idling=idling)
+    delays = start_delays_of(workload, federation, problem.t0)
+    relaxation = relax(
+        problem, limits, workload.id, runtime=runtime, separate=True, with_leaving=leaving, delays=delays
+    )
     own = replace(workload, runtime=runtime, after=replace_singletons(workload), alternatives=None)
     own = _ending_as(own, ends_of(workload, reading))
     return Task(given, own, federation, reading, caps, relaxation, rules_of(problem, relaxation))

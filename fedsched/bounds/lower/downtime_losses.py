@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Calendar, Problem
 
 
-class Shut(NamedTuple):
+class ClosedNodes(NamedTuple):
     """Closed nodes of classes with begin and end, in seconds since t0, a row a closure."""
 
     begin: Floats
@@ -55,16 +55,16 @@ class Shut(NamedTuple):
         return reached + max(missing, 0.0) / left if left > 0.0 else reached
 
 
-NOTHING = Shut(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+NO_CLOSURES = ClosedNodes(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
 
-def surely_shut(problem: Problem, group_class: Ints, tick: float) -> Shut:
+def sure_closures(problem: Problem, group_class: Ints, tick: float) -> ClosedNodes:
     """Return the closures by downtimes that all plans know, step by step, at most all nodes of each group.
 
     Jobs that would run into them do not start. Reservations are not included, since they are open to their own jobs.
     """
     if problem.extras is None:
-        return NOTHING
+        return NO_CLOSURES
     calendar = problem.extras.calendar
     known = (calendar.known_from <= problem.t0) & (calendar.reservation < 0) & (calendar.end > problem.t0)
     known &= np.isfinite(calendar.end)  # if nodes never come back, some jobs may never start
@@ -74,9 +74,11 @@ def surely_shut(problem: Problem, group_class: Ints, tick: float) -> Shut:
         if last - first > tick
     ]
     if not rows:
-        return NOTHING
+        return NO_CLOSURES
     first, last, of_class, shut = zip(*rows, strict=True)
-    return Shut(np.array(first), np.array(last), np.array(of_class, dtype=np.int64), np.array(shut, dtype=np.int64))
+    return ClosedNodes(
+        np.array(first), np.array(last), np.array(of_class, dtype=np.int64), np.array(shut, dtype=np.int64)
+    )
 
 
 def closed_steps(

@@ -25,12 +25,12 @@ def released_behind_conditions(relaxation: Relaxation, problem: Problem) -> Rela
     return _released(relaxation, problem.extras.precedence, problem.extras.cancellations)
 
 
-def of_those_who_start(relaxation: Relaxation, problem: Problem) -> Relaxation:
+def only_sure_starts(relaxation: Relaxation, problem: Problem) -> Relaxation:
     """Return the relaxation of the jobs that start in every schedule.
 
     They can start, are never cancelled, and are in no reservation that they might miss.
     """
-    able = those_who_start(problem)
+    able = sure_starts(problem)
     if may_not_start(problem).any():
         relaxation = replace(relaxation, some_may_go=True)
     if not able.size:
@@ -42,7 +42,7 @@ def of_those_who_start(relaxation: Relaxation, problem: Problem) -> Relaxation:
     return relaxation if able.size == relaxation.tasks.size else relaxation.take(able)
 
 
-def those_who_start(problem: Problem) -> Ints:
+def sure_starts(problem: Problem) -> Ints:
     """Return the rows of the jobs that start in every schedule."""
     able = np.sort(np.concatenate([problem.arrival, problem.running]))
     return np.asarray(able[~may_not_start(problem)[able]])

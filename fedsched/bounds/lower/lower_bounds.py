@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.bounds.cost.charges import CHARGES, is_telling
+from fedsched.bounds.cost.charges import CHARGES, is_useful
 from fedsched.bounds.cost.dual import cheapest_modes
 from fedsched.bounds.cost.hours import least_costs
 from fedsched.bounds.cost.prover import Prover
-from fedsched.bounds.lower.longest_paths import those_who_start
+from fedsched.bounds.lower.longest_paths import sure_starts
 from fedsched.bounds.lower.relaxation import Relaxation, relax, rounded_down
 from fedsched.bounds.lower.shapes import UNPROVEN, LeastShapes
-from fedsched.bounds.lower.time_grid import idling_of
+from fedsched.bounds.lower.time_grid import start_delays_of
 from fedsched.core.errors import TraceError, unknown_name
 from fedsched.core.text import counted
 from fedsched.core.values import origin, whole
@@ -105,12 +105,12 @@ def lower_bounds(
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to bound.")
     t0 = origin("lower_bounds", t0)
-    idling = idling_of(workload, federation, -math.inf if t0 is None else t0)
+    delays = start_delays_of(workload, federation, -math.inf if t0 is None else t0)
     federation = with_least_idle_watts(federation)
     workload = count_in_nodes(with_default_times(workload, federation), federation)
     geared = may_change_gear(workload)
     if reading.leaves_open(workload):
-        shapes = LeastShapes(workload, federation, reading, caps, t0=t0, idling=idling)
+        shapes = LeastShapes(workload, federation, reading, caps, t0=t0, delays=delays)
         federation = without_caps(federation)  # which shapes they leave is known
         workload, reading = shapes.least, reading.but(alternatives="fixed")
     else:
@@ -124,17 +124,17 @@ def lower_bounds(
     runs = reading.planned(workload)
     keeps_plans = shapes is None and bool((planned >= runs).all())
     relaxation = relax(
-        problem, limits, workload.id, runtime=runs, planned=planned, keeps_plans=keeps_plans, idling=idling
+        problem, limits, workload.id, runtime=runs, planned=planned, keeps_plans=keeps_plans, delays=delays
     )
     found = bounds_of_relaxation(relaxation, method=method, seconds=seconds)
     if shapes is not None:
-        found = found.with_areas(shapes.areas(relaxation, those_who_start(problem)))
+        found = found.with_areas(shapes.areas(relaxation, sure_starts(problem)))
     if federation.signals:
         first = None
         if shapes is None:
-            own = relax(problem, limits, workload.id, runtime=runs, planned=planned, apart=True, idling=idling)
+            own = relax(problem, limits, workload.id, runtime=runs, planned=planned, separate=True, delays=delays)
         else:
-            own, first = shapes.every(relaxation, those_who_start(problem), apart=True)
+            own, first = shapes.every(relaxation, sure_starts(problem), separate=True)
         latest = math.inf if deadline is None else deadline - relaxation.t0
         found = found.with_costs(federation, own, shapes=first, latest=latest, seconds=seconds)
     return replace(found, watts_assumed=federation.watts_assumed)
@@ -265,7 +265,7 @@ class LowerBounds:
     def gap(self, metric: str, value: float) -> float:
         """Return value/bound − 1: the most by which the value can be improved; NaN if there is no useful bound."""
         bound = self.of(metric)
-        return value / bound - 1.0 if is_telling(metric, bound) else math.nan
+        return value / bound - 1.0 if is_useful(metric, bound) else math.nan
 
     def front(self, points: int = 9) -> Floats:
         """Return rows (T, E): no schedule with makespan <= T needs less energy than E.
@@ -331,7 +331,7 @@ def _bounds_of(prover: Prover) -> LowerBounds:
     prover.best_makespan  # noqa: B018 - raises the floor
     jobs = relaxation.tasks.size
     # Longest job and area need no allowance for rounding: every duration in them is clocked, so they are three ticks a
-    # job too low, and one sum of so many numbers rounds by less than one.
+    # job too low, and one sum of that many numbers rounds by less than one.
     makespan = max(prover.longest_job, prover.area, prover.floor)
     busy = cheapest_modes(prover.problem, np.tile(relaxation.busy_watts, (prover.problem.levels.size, 1)),
                           np.zeros(jobs))[0].sum()  # fmt: skip

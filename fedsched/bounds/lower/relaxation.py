@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.bounds.lower.downtime_losses import NOTHING, Shut, surely_shut
-from fedsched.bounds.lower.longest_paths import of_those_who_start, released_behind_conditions
-from fedsched.bounds.lower.time_grid import NOT_AT_ALL, Idling, is_exact, last_instant
+from fedsched.bounds.lower.downtime_losses import NO_CLOSURES, ClosedNodes, sure_closures
+from fedsched.bounds.lower.longest_paths import only_sure_starts, released_behind_conditions
+from fedsched.bounds.lower.time_grid import NO_DELAYS, StartDelays, is_exact, last_instant
 from fedsched.core.errors import InfeasibleError
 from fedsched.engine.codes import OnRunning
 from fedsched.engine.compatibility import refused
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 LEVELS = 6  # release instants that the LP uses
 # Sums of many floats are off by some units in the last place; published bounds are lowered by this share.
 ROUNDING = 1e-12
-# A measured run may be shorter than the true one by so many steps of the clock: half a step for its finish, half
+# A measured run may be shorter than the true one by this number of steps of the clock: half a step for its finish, half
 # for each of the two products behind it (their values are below the clock's), doubled for safety.
 TICKS = 3
 RATES = 1e-9  # the share by which rounding in changing rates may lengthen a run
@@ -133,7 +133,7 @@ class Relaxation:
     some_wait_for_more: bool = False  # before they may start, besides their submits
     some_may_go: bool = False  # other jobs exist that a schedule may leave out
     more_watts: Floats = field(default_factory=lambda: np.zeros((0, 0)))  # job × class: beyond `busy_watts`; or empty
-    shut: Shut = NOTHING  # closures of nodes, which no job can use
+    shut: ClosedNodes = NO_CLOSURES  # closures of nodes, which no job can use
     fits: Ints = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))  # job × class: tasks per node; or
     wanted: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # empty; and the number of tasks [76]
 
@@ -201,22 +201,22 @@ def relax(
     ids: Ints,
     *,
     runtime: Floats,
-    apart: bool = False,
-    everybody: bool = False,
+    separate: bool = False,
+    with_leaving: bool = False,
     running: RunningJobs | None = None,
     planned: Floats | None = None,
     keeps_plans: bool = False,
-    idling: Idling = NOT_AT_ALL,
+    delays: StartDelays = NO_DELAYS,
 ) -> Relaxation:
     """Return the relaxation of these jobs with these run times on reference nodes.
 
-    `limits` are the distinct rows of caps and each job's row. With `apart`, groups that some job may not use freely, or
-    that close at times, are classes of their own: nodes of a class can then be divided among its groups in any way. The
-    same holds for all groups if their nodes hold different numbers of some job's tasks; `fits` and `wanted` are then
-    set. With `everybody`, jobs that may leave are included, and there is no tick if the clock rounds none of their
-    times. For jobs that run at t0 only the rest is scheduled, on their nodes. `planned` is the least run time that any
-    plan assumes for the jobs; with `keeps_plans` no job runs longer than it without contention. `idling` is how long
-    starts may be delayed by things outside of the problem.
+    `limits` are the distinct rows of caps and each job's row. With `separate`, groups that some job may not use freely,
+    or that close at times, are classes of their own: nodes of a class can then be divided among its groups in any way.
+    The same holds for all groups if their nodes hold different numbers of some job's tasks; `fits` and `wanted` are
+    then set. With `with_leaving`, jobs that may leave are included, and there is no tick if the clock rounds none of
+    their times. For jobs that run at t0 only the rest is scheduled, on their nodes. `planned` is the least run time
+    that any plan assumes for the jobs; with `keeps_plans` no job runs longer than it without contention. `delays` is
+    how long starts may be delayed by things outside of the problem.
     """
     calendar = None if problem.extras is None else problem.extras.calendar
     if calendar is not None and ((calendar.on_running == OnRunning.KILL) & (calendar.begin > problem.t0)).any():
@@ -235,9 +235,9 @@ def relax(
     if calendar is not None:
         restricted[calendar.group] = True
     fits, wanted = places_on(problem, np.arange(problem.tasks.size))
-    several = apart and bool((fits != 1).any())
+    several = separate and bool((fits != 1).any())
     restricted |= several
-    own = [g if apart and restricted[g] else -1 for g in range(groups.nodes.size)]
+    own = [g if separate and restricted[g] else -1 for g in range(groups.nodes.size)]
     drawn = np.zeros(groups.nodes.size, dtype=np.int64)  # equal if every job draws the same
     if problem.watts.size:
         drawn = np.unique(problem.watts, axis=1, return_inverse=True)[1].reshape(-1)
@@ -260,18 +260,18 @@ def relax(
     most = work[:, None] * np.maximum(sigma * slowdown + (1.0 - sigma) * stretch[:, None], slowest[:, None])
 
     clusters = groups.uplink.size
-    busy, idle, more = of_these_jobs(
+    busy, idle, more = least_watts(
         problem.watts[:, np.unique(class_of, return_index=True)[1]] if problem.watts.size else problem.watts,
         *(np.array([kind[k] for kind in kinds]) for k in (1, 2)),
     )
     per_cluster = np.stack([rows[:, groups.cluster == k].sum(axis=1) for k in range(clusters)], axis=1)
     release = np.maximum(problem.submit, t0) - t0
-    exact = everybody and is_exact(problem, np.where(np.isfinite(duration), duration, 0.0))
+    exact = with_leaving and is_exact(problem, np.where(np.isfinite(duration), duration, 0.0))
     longest = 2.0 * duration.max(axis=1)  # a job that contention delays longer loses more than the clock hides
     pools = None if problem.extras is None else problem.extras.pools
     relaxation = Relaxation(
         t0=t0,
-        tick=0.0 if exact else TICKS * float(np.spacing(last_instant(problem, longest, idling))),
+        tick=0.0 if exact else TICKS * float(np.spacing(last_instant(problem, longest, delays))),
         release=release,
         late=np.maximum(t0 - problem.submit, 0.0),
         begun=begun,
@@ -302,8 +302,8 @@ def relax(
         relaxation = between_downtimes(relaxation, problem, planned)
         relaxation = released_behind_conditions(relaxation, problem)
     if keeps_plans and relaxation.uncontended and (running is None or not running.rows.size):
-        relaxation = replace(relaxation, shut=surely_shut(problem, class_of, relaxation.tick))
-    return relaxation if everybody else of_those_who_start(relaxation, problem)
+        relaxation = replace(relaxation, shut=sure_closures(problem, class_of, relaxation.tick))
+    return relaxation if with_leaving else only_sure_starts(relaxation, problem)
 
 
 def _greatest_stretch(problem: Problem) -> Floats:
@@ -378,7 +378,7 @@ def hidden_by_clock(relaxation: Relaxation, weights: tuple[float, float]) -> flo
     return relaxation.tick * (weights[0] * jobs + weights[1] * (relaxation.idle_total * jobs + busier))
 
 
-def of_these_jobs(watts: Floats, busy: Floats, idle: Floats) -> tuple[Floats, Floats, Floats]:
+def least_watts(watts: Floats, busy: Floats, idle: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the least watts of every class's nodes, busy and idle, and (jobs × classes) how much more each job draws.
 
     `watts` are jobs × classes; empty if all jobs draw the busy watts.

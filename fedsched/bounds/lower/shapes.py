@@ -14,12 +14,12 @@ import numpy as np
 
 from fedsched.bounds.cost.dual import BoundProblem, cheapest_modes
 from fedsched.bounds.cost.prover import class_prices
-from fedsched.bounds.lower.longest_paths import those_who_start
+from fedsched.bounds.lower.longest_paths import sure_starts
 from fedsched.bounds.lower.relaxation import Relaxation, relax, release_levels, rounded_down, suffix_bounds
-from fedsched.bounds.lower.time_grid import NOT_AT_ALL
+from fedsched.bounds.lower.time_grid import NO_DELAYS
 from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.pack.choices import possible_shapes
-from fedsched.engine.pack.power_cap_arrays import refuse_hungry
+from fedsched.engine.pack.power_cap_arrays import refuse_jobs_over_caps
 from fedsched.engine.pack.problem import pack
 from fedsched.model.jobs.alternatives import may_change_gear
 from fedsched.model.jobs.layout import own_tasks, with_task_counts
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.bounds.lower.relaxation import Floats, Ints
-    from fedsched.bounds.lower.time_grid import Idling
+    from fedsched.bounds.lower.time_grid import StartDelays
     from fedsched.engine.arrays.structs import Problem
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
@@ -46,13 +46,15 @@ class LeastShapes:
 
     def __init__(
         self, workload: Workload, federation: Federation, reading: Reading, caps: NDArray[np.int64] | None = None,
-        *, t0: float | None = None, idling: Idling = NOT_AT_ALL,
+        *, t0: float | None = None, delays: StartDelays = NO_DELAYS,
     ) -> None:  # fmt: skip
         refuse("bounds of shapes", Use(workload, federation, reading))
         self._possible = possible = possible_shapes(workload, federation, caps, t0=t0)
         settled = possible.first[:-1][np.diff(possible.first) == 1]
         origin = float(workload.submit.min()) if t0 is None else t0
-        refuse_hungry(replace(possible.each.take(settled), id=workload.id[possible.owner[settled]]), federation, origin)
+        refuse_jobs_over_caps(
+            replace(possible.each.take(settled), id=workload.id[possible.owner[settled]]), federation, origin
+        )
         each, begin = possible.each, possible.first[:-1]
         runtime = reading.runtime(each)
         # Compute time and the rest are no less than in the shapes where each is least.
@@ -73,7 +75,7 @@ class LeastShapes:
         )
         watts = watts_of(each, federation.groups)
         self._watts = np.minimum.reduceat(watts, begin) if watts.size else watts
-        self._federation, self._reading, self._idling = without_caps(federation), reading, idling
+        self._federation, self._reading, self._delays = without_caps(federation), reading, delays
 
     def drawing(self, problem: Problem) -> Problem:
         """Return the problem of the least jobs, which draw the least power of their shapes."""
@@ -84,20 +86,20 @@ class LeastShapes:
         each, begin = self.every(least, started)
         return Areas(each.clocked(), least, begin)
 
-    def every(self, least: Relaxation, started: Ints, *, apart: bool = False) -> tuple[Relaxation, Ints]:
+    def every(self, least: Relaxation, started: Ints, *, separate: bool = False) -> tuple[Relaxation, Ints]:
         """Return the relaxation of all shapes of those jobs, and the first row of each job.
 
-        With `apart`, groups that some shape may not use freely are classes of their own.
+        With `separate`, groups that some shape may not use freely are classes of their own.
         """
         each, owner, _, table, row_of = self._possible
         problem = pack(each, self._federation, reading=self._reading, t0=least.t0)
         planned = np.minimum(each.estimate, self._reading.runtime(each))
         runtime = self._reading.planned(each)
         relaxation = relax(
-            problem, (table, row_of), each.id, runtime=runtime, planned=planned, apart=apart,
-            idling=self._idling,
+            problem, (table, row_of), each.id, runtime=runtime, planned=planned, separate=separate,
+            delays=self._delays,
         )  # fmt: skip
-        owner = owner[those_who_start(problem)]
+        owner = owner[sure_starts(problem)]
         place = np.searchsorted(started, owner)  # the row of each shape's job among the least jobs
         rows = np.flatnonzero(np.isin(owner, started))
         of_those, place = relaxation.take(rows), place[rows]

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 FINEST = 6  # the greatest k of the family
-NO_ROOM = math.inf
+NO_FIT = math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class _Jobs:
         self.late = float((self.release - problem.submit).sum())
         slow = problem.groups.slowdown
         each = problem.runtime[:, None] * (problem.sigma[:, None] * slow + (1.0 - problem.sigma[:, None]))
-        self.duration = np.where(self.open, each, NO_ROOM)  # jobs x groups
+        self.duration = np.where(self.open, each, NO_FIT)  # jobs x groups
         self.shortest = self.duration.min(axis=1)
         self.alike = bool((slow == slow[0]).all())
         needs = [kinds.need[of_job, r] for r in range(nodes.has.shape[0])]
@@ -112,12 +112,12 @@ class _Jobs:
                 if k > 0:
                     exact = (k + 1) * wanted % there == 0
                     share = np.where(exact, share, (k + 1) * wanted // there / k)
-                yield np.where(self.open & (self.fit > 0), np.where(self.alone[:, None], whole, share), NO_ROOM)
+                yield np.where(self.open & (self.fit > 0), np.where(self.alone[:, None], whole, share), NO_FIT)
 
     def areas(self) -> Iterator[Floats]:
         """Yield, for each of these shares, each job's least node-seconds."""
         for share in self.shares():
-            yield self.tasks * (np.where(share < NO_ROOM, share * self.duration, NO_ROOM)).min(axis=1)
+            yield self.tasks * (np.where(share < NO_FIT, share * self.duration, NO_FIT)).min(axis=1)
 
     def makespan(self) -> float:
         """Return the bound on the last finish: by the longest job, or by areas after some submit on some groups."""
@@ -146,7 +146,7 @@ class _Jobs:
 
     def energies(self, makespan: float) -> dict[str, float]:
         """Return the bounds on energy: cores used on the thriftiest nodes, and all nodes idle for the makespan."""
-        seconds = np.where(self.cores < NO_ROOM, self.cores * self.duration, NO_ROOM)
+        seconds = np.where(self.cores < NO_FIT, self.cores * self.duration, NO_FIT)
         found = {}
         if (self.drawn >= 0).all():
             found["busy_energy"] = float((self.tasks * _cheapest(seconds, self.drawn)).sum())
@@ -165,10 +165,10 @@ class _Jobs:
 
     def _cost(self, curves: Sequence[Curve], makespan: float) -> float:
         span, idle = np.array([self.t0, self.t0 + makespan]), 0.0
-        cost = np.full(self.open.shape, NO_ROOM)
+        cost = np.full(self.open.shape, NO_FIT)
         for g, curve in enumerate(curves):
             idle += curve.signal.priced(float(self.idle[g] * self.count[g]) * float(np.diff(curve.integral(span))[0]))
-            able = np.flatnonzero((self.cores[:, g] < NO_ROOM) & self.open[:, g])
+            able = np.flatnonzero((self.cores[:, g] < NO_FIT) & self.open[:, g])
             stretch = cheapest(curve, self.release[able], self.duration[able, g])
             taken = self.tasks[able] * self.cores[able, g] * (self.drawn[able, g] - self.idle[g])
             cost[able, g] = curve.signal.priced(1.0) * taken * stretch
@@ -177,4 +177,4 @@ class _Jobs:
 
 def _cheapest(seconds: Floats, watts: Floats) -> Floats:
     with np.errstate(invalid="ignore"):  # watts of 0 times an infinite time
-        return np.asarray(np.where(seconds < NO_ROOM, seconds * watts, NO_ROOM).min(axis=1))
+        return np.asarray(np.where(seconds < NO_FIT, seconds * watts, NO_FIT).min(axis=1))

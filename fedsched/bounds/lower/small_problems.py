@@ -35,27 +35,27 @@ def solved_makespan(relaxation: Relaxation, floor: float, seconds: float = math.
     if reached <= floor * (1.0 + MET):
         return floor
     # An answer within a time limit depends on it and is not cached; others are computed once.
-    find = proven if seconds == math.inf else proven.__wrapped__
-    found = find(_Asked.of(relaxation), floor, reached, seconds)
+    find = solver_bound if seconds == math.inf else solver_bound.__wrapped__
+    found = find(_RelaxationKey.of(relaxation), floor, reached, seconds)
     return max(floor, min(found, reached) - hidden_by_clock(relaxation, (1.0, 0.0)))
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _RelaxationKey:
     """A relaxation, as a cache key: equal if all numbers are."""
 
     numbers: tuple[tuple[tuple[int, ...], bytes], ...]
     relaxation: Relaxation = field(compare=False)
 
     @classmethod
-    def of(cls, relaxation: Relaxation) -> _Asked:
+    def of(cls, relaxation: Relaxation) -> _RelaxationKey:
         """Return the key of a relaxation."""
         arrays = map(np.asarray, astuple(relaxation))
         return cls(tuple((array.shape, array.tobytes()) for array in arrays), relaxation)
 
 
 @functools.lru_cache(maxsize=KEPT)
-def proven(asked: _Asked, floor: float, reached: float, seconds: float) -> float:
+def solver_bound(asked: _RelaxationKey, floor: float, reached: float, seconds: float) -> float:
     """Return the solver's bound between a known bound and the makespan of a list schedule."""
     from fedsched.bounds.exact_answers.cp_sat_model import build
 

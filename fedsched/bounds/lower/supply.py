@@ -21,7 +21,7 @@ MOST_EDGES = 16  # of closures, at which time is cut into stretches
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Taken:
+class ClosedCapacity:
     """The closed capacity up to each of some times, ascending from 0; nothing is closed after the last."""
 
     times: Floats
@@ -30,7 +30,7 @@ class Taken:
     open: Floats  # time: the seconds in which all nodes could do what the open ones do until then
 
     @classmethod
-    def of(cls, relaxation: Relaxation, of_class: Ints, classes: int, wide: Floats) -> Taken:
+    def of(cls, relaxation: Relaxation, of_class: Ints, classes: int, wide: Floats) -> ClosedCapacity:
         """Return the closed capacity of merged classes (`of_class` maps the relaxation's to them) and of wide jobs."""
         shut, total = relaxation.shut, relaxation.total_nodes
         times = np.unique(np.concatenate([[0.0], shut.begin, shut.end]))

@@ -30,17 +30,17 @@ def is_exact(problem: Problem, durations: Floats) -> bool:
     return bool((steps == np.floor(steps)).all()) and float(np.abs(steps).sum()) < FAR * STEPS
 
 
-class Idling(NamedTuple):
+class StartDelays(NamedTuple):
     """How long starts may be delayed by things other than a problem's jobs and calendar."""
 
     until: float = -np.inf  # by power caps, or by the longest delay that a plan may give a job
     each: float = 0.0  # for each job, by nodes that are off, and by repeating caps
 
 
-NOT_AT_ALL = Idling()
+NO_DELAYS = StartDelays()
 
 
-def idling_of(workload: Workload, federation: Federation, t0: float) -> Idling:
+def start_delays_of(workload: Workload, federation: Federation, t0: float) -> StartDelays:
     """Return how long plans, nodes that are switched off, and caps may delay the starts of a workload."""
     saving, each, until = saving_of(federation), 0.0, latest_delayed_time(workload, t0)
     if saving.boot.size:
@@ -52,17 +52,17 @@ def idling_of(workload: Workload, federation: Federation, t0: float) -> Idling:
                 each += signal.until - signal.times[0]
             else:
                 until = max(until, signal.times[-1])
-    return Idling(until, each)
+    return StartDelays(until, each)
 
 
-def last_instant(problem: Problem, runs: Floats, idling: Idling = NOT_AT_ALL) -> float:
+def last_instant(problem: Problem, runs: Floats, delays: StartDelays = NO_DELAYS) -> float:
     """Return an upper limit on the clock's distance from 0 while jobs run with at most these run times.
 
     It holds for any schedule in which the machine idles only if no job may start: until the last submit, begin, hold,
     closure or cancellation, and after that during lags, boots and similar delays.
     """
-    latest = max(problem.t0, float(_instants(problem).max()), idling.until)
-    waiting = problem.submit.size * idling.each + float(_lags(problem.extras).sum())
+    latest = max(problem.t0, float(_instants(problem).max()), delays.until)
+    waiting = problem.submit.size * delays.each + float(_lags(problem.extras).sum())
     return max(abs(problem.t0), abs(latest)) + waiting + float(runs.sum())
 
 

@@ -90,10 +90,10 @@ def command(
 
 def _telling(bounds: LowerBounds) -> dict[str, float]:
     """Return the bounds that are not trivial: above each metric's least possible value."""
-    from fedsched.bounds.cost.charges import is_telling
+    from fedsched.bounds.cost.charges import is_useful
     from fedsched.model.schedule.metrics import NAMES
 
-    return {name: bounds.of(name) for name in NAMES if is_telling(name, bounds.of(name))}
+    return {name: bounds.of(name) for name in NAMES if is_useful(name, bounds.of(name))}
 
 
 def _print(bounds: LowerBounds, front: list[list[float]], cluster: Federation) -> None:

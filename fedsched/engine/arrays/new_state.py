@@ -30,17 +30,17 @@ from fedsched.engine.codes import LOOKAHEAD, CandidateRow, Needs, OnRunning, Rea
 from fedsched.engine.dispatch import earliest_start_bounds
 from fedsched.engine.numbers import ClassNumber, Clock, ClosedNumber, ClosedTime, Counter, LostNumber, WaitingNumber
 from fedsched.engine.optional_features.cancellations import Cancelled
-from fedsched.engine.optional_features.holds import Held, Holds
+from fedsched.engine.optional_features.holds import HeldJobs, Holds
 from fedsched.engine.optional_features.moldable import Molded, moldable_of
-from fedsched.engine.optional_features.power_caps import Beneath
+from fedsched.engine.optional_features.power_caps import PowerCapState
 from fedsched.engine.optional_features.power_states import Powered
-from fedsched.engine.optional_features.reservation_queues import EVERYBODYS, Apart
+from fedsched.engine.optional_features.reservation_queues import GENERAL_QUEUE, ReservationQueues
 from fedsched.engine.profile import long_profile
 from fedsched.engine.profile.breakpoints import BlockNumber, BlockRow, Blocks
 from fedsched.engine.queue import candidate_index
-from fedsched.engine.queue.class_tables import room_for
+from fedsched.engine.queue.class_tables import tables_size
 from fedsched.engine.queue.classes import LONG_QUEUE
-from fedsched.engine.queue.parked_jobs import Sleepers
+from fedsched.engine.queue.parked_jobs import ParkedJobs
 from fedsched.engine.queue.queue_tree import ABSENT, NEVER
 from fedsched.model.machine.node_ranges import MOST_SINGLE_NODES
 from fedsched.model.schedule.node_stack import new_stacks
@@ -48,7 +48,7 @@ from fedsched.model.schedule.node_stack import new_stacks
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Calendar, Extras, Floats, Ints, Limits, Problem
     from fedsched.engine.optional_features.moldable import Moldable
-    from fedsched.engine.optional_features.reservation_queues import Reserved
+    from fedsched.engine.optional_features.reservation_queues import ReservationMembers
 
 
 def _new_queue(jobs: int, *, with_durations: bool) -> Queue:
@@ -66,12 +66,12 @@ def _new_queue(jobs: int, *, with_durations: bool) -> Queue:
 def _new_classes(jobs: int, groups: int, pools: int, needs: Needs, extras: Extras | None) -> Classes:
     # Pages that are never touched cost no memory. Classes know jobs by the nodes they take.
     room = jobs >= LONG_QUEUE and Needs.CLASSES in needs and (extras is None or not extras.standing.row.size)
-    whole, other = room_for(jobs, groups, pools) if room else (len(ClassNumber), 0)
+    whole, other = tables_size(jobs, groups, pools) if room else (len(ClassNumber), 0)
     leaves = places_for(jobs) if groups + pools > 1 and Needs.CLASSES in needs else 0
     return Classes(
         number=np.zeros(whole, dtype=np.int64),
         other=np.empty(other),
-        rooms=np.empty(candidate_index.room_for(leaves) if leaves else 0, dtype=np.int64),
+        rooms=np.empty(candidate_index.index_size(leaves) if leaves else 0, dtype=np.int64),
     )
 
 
@@ -80,7 +80,7 @@ def _new_blocks(jobs: int, rows: int) -> Blocks:
         number=np.zeros(len(BlockNumber), dtype=np.int64),
         due=np.zeros(jobs, dtype=np.int64),
         place=np.zeros((len(BlockRow), rows // long_profile.BLOCK), dtype=np.int64),
-        floor=np.zeros(earliest_start_bounds.ROOM if rows else 0),
+        floor=np.zeros(earliest_start_bounds.TABLE_SIZE if rows else 0),
     )
 
 
@@ -205,7 +205,7 @@ def _extra_state(problem: Problem, extras: Extras, breakpoints: int, queue: Queu
             beyond=np.zeros(groups, dtype=np.int64),
             back=np.zeros(groups, dtype=np.int64),
             time=np.full(len(ClosedTime), np.inf),
-            holder=np.full(groups, EVERYBODYS),
+            holder=np.full(groups, GENERAL_QUEUE),
             last_end=np.zeros(2),
         ),
         lost=_nothing_lost(problem, extras.calendar),
@@ -224,13 +224,15 @@ def _extra_state(problem: Problem, extras: Extras, breakpoints: int, queue: Queu
     )
 
 
-def _nobody_held(holds: Holds, jobs: int) -> Held:
-    return Held(np.zeros(1, dtype=np.int64), np.zeros(jobs if holds.first.size else 0, dtype=np.int64))
+def _nobody_held(holds: Holds, jobs: int) -> HeldJobs:
+    return HeldJobs(np.zeros(1, dtype=np.int64), np.zeros(jobs if holds.first.size else 0, dtype=np.int64))
 
 
-def _nothing_taken(caps: int) -> Beneath:
+def _nothing_taken(caps: int) -> PowerCapState:
     none = np.zeros(caps, dtype=np.int64)
-    return Beneath(taken=none, step=none.copy(), quiet=np.zeros(1), head=none.copy(), head_until=np.full(1, -np.inf))
+    return PowerCapState(
+        taken=none, step=none.copy(), quiet=np.zeros(1), head=none.copy(), head_until=np.full(1, -np.inf)
+    )
 
 
 def _as_they_come(moldable: Moldable, clusters: int) -> Molded:
@@ -247,15 +249,15 @@ def _as_they_come(moldable: Moldable, clusters: int) -> Molded:
     )
 
 
-def _nobody_apart(reserved: Reserved, groups: int, queue: Queue, backfill: Queue) -> Apart:
+def _nobody_apart(reserved: ReservationMembers, groups: int, queue: Queue, backfill: Queue) -> ReservationQueues:
     jobs = reserved.of_job.size
     tasks, shortest = _empty_trees(queue, jobs)
     others = (tasks, shortest) if backfill is queue else _empty_trees(backfill, jobs)
-    return Apart(
+    return ReservationQueues(
         of_job=np.zeros(jobs, dtype=np.int64),
         waits=np.zeros(int(reserved.first[-1]), dtype=np.int64),
         number=np.zeros(reserved.end.size, dtype=np.int64),
-        turn=np.full(1, EVERYBODYS),
+        turn=np.full(1, GENERAL_QUEUE),
         tasks=tasks,
         shortest=shortest,
         backfill_tasks=others[0],
@@ -281,7 +283,7 @@ def _nobody_limited(limits: Limits, queue: Queue, *, separate: bool) -> Limited:
         kind=np.zeros(jobs, dtype=np.int64),
         over=np.zeros(kinds, dtype=np.int64),
         waiting=np.zeros(kinds, dtype=np.int64),
-        sleepers=Sleepers(
+        sleepers=ParkedJobs(
             number=np.array([0, np.diff(limits.first_place).max(initial=0)]),
             what=np.zeros(jobs, dtype=np.int64),
             awake=np.zeros(kinds, dtype=np.int64),

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.engine.optional_features.cancellations import Cancellations, Cancelled
-    from fedsched.engine.optional_features.holds import Held, Holds
+    from fedsched.engine.optional_features.holds import HeldJobs, Holds
     from fedsched.engine.optional_features.moldable import Moldable, Molded
-    from fedsched.engine.optional_features.power_caps import Beneath, Ceilings
+    from fedsched.engine.optional_features.power_caps import PowerCaps, PowerCapState
     from fedsched.engine.optional_features.power_states import Powered
-    from fedsched.engine.optional_features.reservation_queues import Apart, Reserved
-    from fedsched.engine.placement.tasks_per_node import Standing
+    from fedsched.engine.optional_features.reservation_queues import ReservationMembers, ReservationQueues
+    from fedsched.engine.placement.tasks_per_node import TasksPerNode
     from fedsched.engine.profile.breakpoints import Blocks
-    from fedsched.engine.queue.parked_jobs import Sleepers
+    from fedsched.engine.queue.parked_jobs import ParkedJobs
     from fedsched.model.schedule.node_stack import Saving
 
     Floats = NDArray[np.float64]
@@ -115,14 +115,14 @@ class Extras(NamedTuple):
     precedence: Precedence
     calendar: Calendar
     limits: Limits
-    reserved: Reserved
+    reserved: ReservationMembers
     cancellations: Cancellations
     holds: Holds
     moldable: Moldable
     tier: Ints  # job: those of a higher one come first in queue orders; of no size where all are in the same
     saving: Saving
-    ceilings: Ceilings
-    standing: Standing
+    ceilings: PowerCaps
+    standing: TasksPerNode
     more: int | None  # None: nodes that close, tiers and standing watts are all there is, and no kernel asks further
 
 
@@ -290,7 +290,7 @@ class Limited(NamedTuple):
     kind: Ints  # job: its kind, or -1, as in Limits
     over: Ints  # kind: of how many counters its jobs would take more than is left
     waiting: Ints  # kind: jobs that are queued
-    sleepers: Sleepers
+    sleepers: ParkedJobs
 
 
 @by_reference
@@ -344,12 +344,12 @@ class ExtraState(NamedTuple):
     lost: Lost
     draw: Draw
     limited: Limited
-    apart: Apart
+    apart: ReservationQueues
     cancelled: Cancelled
-    held: Held
+    held: HeldJobs
     molded: Molded
     powered: Powered
-    beneath: Beneath
+    beneath: PowerCapState
 
 
 @by_reference

@@ -16,16 +16,16 @@ from fedsched.core.jit import constant, inlined, part
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Placement, QueueKey
 from fedsched.engine.dispatch import conservative_plans, planned_starts
-from fedsched.engine.dispatch.greedy import is_over, start_job
+from fedsched.engine.dispatch.greedy import exceeds_limits, start_job
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.optional_features import limits
 from fedsched.engine.placement.node_choice import planned_duration
 from fedsched.engine.profile.free_profile import (
     ROUNDING,
     could_start,
+    drop_past,
     fill_profile,
     first_fit,
-    forget_the_past,
     next_below,
     reserve_window,
     row_of_now,
@@ -36,7 +36,7 @@ from fedsched.engine.queue.scan import next_candidate, next_small
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Plan, Problem, State
 
-NOBODY = constant(-1)
+NO_JOB = constant(-1)
 NOWHERE = constant(-1)
 
 
@@ -47,7 +47,7 @@ def _next_starter(problem: Problem, state: State, position: int) -> int:
     now = state.clock[Clock.NOW]
     free_now = profile.total[row_of_now(state)]
     if state.queue.tasks[1] > free_now:
-        return NOBODY
+        return NO_JOB
     less = next_below(state, free_now)
     window = np.inf
     free_after = free_now
@@ -59,15 +59,15 @@ def _next_starter(problem: Problem, state: State, position: int) -> int:
         if less < 0 or could_start(problem, state, state.queue.order[position], less):
             return position
         position = next_candidate(problem, state, state.queue, position + 1, free_now, window, free_after)
-    return NOBODY
+    return NO_JOB
 
 
 @inlined
-def _all_went_as_planned(plan: Plan, state: State) -> bool:
+def _started_as_planned(plan: Plan, state: State) -> bool:
     # Whether the last pass's plan is still valid; it does not include uplink loads.
     if state.counter[Counter.PLAN_HOLDS] == 0 or plan.order_key != QueueKey.FIXED:
         return False
-    if limits.bind(state.extras):  # a start may take other jobs out of the queue
+    if limits.has_limits(state.extras):  # a start may take other jobs out of the queue
         return False
     if plan.placement == Placement.LINK_AWARE and state.free.size > 1:
         return False
@@ -76,12 +76,12 @@ def _all_went_as_planned(plan: Plan, state: State) -> bool:
 
 
 @inlined
-def _start_what_is_due(problem: Problem, plan: Plan, state: State) -> None:
-    j = planned_starts.next_one(state)
+def _start_due_jobs(problem: Problem, plan: Plan, state: State) -> None:
+    j = planned_starts.pop_due(state)
     while j >= 0:
         state.scratch.chosen[0] = problem.tasks[j]
         start_job(problem, plan, state, j)
-        j = planned_starts.next_one(state)
+        j = planned_starts.pop_due(state)
 
 
 @part
@@ -93,25 +93,25 @@ def plan_the_queue(problem: Problem, plan: Plan, state: State) -> None:
     profile = state.profile
     now = state.clock[Clock.NOW]
     several = state.free.size > 1
-    as_planned = _all_went_as_planned(plan, state)
+    as_planned = _started_as_planned(plan, state)
     promised_to = state.counter[Counter.PLANNED_TO] if as_planned and several else FIRST
     if as_planned and not several:
-        forget_the_past(problem, plan, state)
-        _start_what_is_due(problem, plan, state)
+        drop_past(problem, plan, state)
+        _start_due_jobs(problem, plan, state)
     else:
         fill_profile(problem, plan, state)
-        planned_starts.forget_all(state)
+        planned_starts.clear_planned(state)
         state.counter[Counter.PLANNED_TO] = 0
     position = next_small(problem, state, queue, state.counter[Counter.PLANNED_TO], ANY)
-    starter = NOBODY if position < 0 else _next_starter(problem, state, position)
+    starter = NO_JOB if position < 0 else _next_starter(problem, state, position)
     while 0 <= position <= starter:
         j = queue.order[position]
-        begin = conservative_plans.recall(state, j) if position < promised_to else NOWHERE
+        begin = conservative_plans.recall_promise(state, j) if position < promised_to else NOWHERE
         if begin < 0:
             begin = first_fit(problem, plan, state, j)
-            if begin >= 0 and profile.time[begin] == now and is_over(problem, state, j):
+            if begin >= 0 and profile.time[begin] == now and exceeds_limits(problem, state, j):
                 begin = NOWHERE
-            if several and not conservative_plans.promise(state, j, begin):
+            if several and not conservative_plans.keep_promise(state, j, begin):
                 promised_to = FIRST
         if begin < 0:  # it waits only for the load of jobs with a pending finish, for nodes to open, or for a limit
             profile.reserved[j] = np.inf
@@ -123,10 +123,10 @@ def plan_the_queue(problem: Problem, plan: Plan, state: State) -> None:
             if time == now:
                 start_job(problem, plan, state, j)
                 if several:
-                    conservative_plans.doubt(state, position, end)
+                    conservative_plans.invalidate_promises(state, position, end)
             elif not several:
-                planned_starts.add(state, j)
-        gone = position == starter or limits.are_full(state.extras, queue.order[starter])
+                planned_starts.add_planned(state, j)
+        gone = position == starter or limits.is_over_limit(state.extras, queue.order[starter])
         if gone or not could_start(problem, state, queue.order[starter], begin if begin >= 0 else row_of_now(state)):
             starter = _next_starter(problem, state, starter + 1)
         position = next_small(problem, state, queue, position + 1, ANY)
@@ -135,7 +135,7 @@ def plan_the_queue(problem: Problem, plan: Plan, state: State) -> None:
 
 
 @inlined
-def joins_plan(state: State, j: int) -> None:
+def note_joined(state: State, j: int) -> None:
     """Note that a job has joined the queue: the kept plan is dropped if the job comes before planned ones."""
     if state.queue.position[j] < state.counter[Counter.PLANNED_TO]:
         state.counter[Counter.PLAN_HOLDS] = 0

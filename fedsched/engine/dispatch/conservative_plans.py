@@ -26,7 +26,7 @@ IN_DOUBT = -np.inf
 
 
 @inlined
-def recall(state: State, j: int) -> int:
+def recall_promise(state: State, j: int) -> int:
     """Return the breakpoint of a job's promised start and fill `state.scratch.chosen` with its nodes; or return -1."""
     profile, chosen = state.profile, state.scratch.chosen
     if profile.untouched[j] == IN_DOUBT:
@@ -41,7 +41,7 @@ def recall(state: State, j: int) -> int:
 
 
 @inlined
-def promise(state: State, j: int, begin: int) -> bool:
+def keep_promise(state: State, j: int, begin: int) -> bool:
     """Keep the start and nodes that a job's search has found; return whether they equal the earlier promise."""
     profile, chosen = state.profile, state.scratch.chosen
     if begin < NOW:
@@ -54,7 +54,7 @@ def promise(state: State, j: int, begin: int) -> bool:
 
 
 @part
-def doubt(state: State, position: int, end: float) -> None:
+def invalidate_promises(state: State, position: int, end: float) -> None:
     """Invalidate promises of jobs before this position that a job started from here may affect until its `end`."""
     queue, untouched = state.queue, state.profile.untouched
     before = next_small(queue, FIRST, ANY)

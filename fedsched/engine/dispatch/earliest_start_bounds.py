@@ -23,8 +23,8 @@ ONE_TASK, SHORTEST = 4, -16  # the first cells: one node, a thirty-second of a s
 LEAST, MOST = 2.0**-40, 2.0**40  # values beyond are read as these
 REPEATED = constant(256)  # exact needs that are remembered: many jobs often have the same
 NEEDS = constant(3)  # numbers of each: tasks, duration, and the time
-ROOM = TASKS * DURATIONS + NEEDS * REPEATED
-NO_FLOOR = -np.inf
+TABLE_SIZE = TASKS * DURATIONS + NEEDS * REPEATED
+NO_BOUND = -np.inf
 
 
 @inlined
@@ -47,13 +47,13 @@ def _place_of_repeated(tasks: int, duration: float) -> int:
 
 
 @inlined
-def clear(floor: Floats) -> None:
+def clear_bounds(floor: Floats) -> None:
     """Forget all bounds, as a plan is made anew."""
-    floor[:] = NO_FLOOR
+    floor[:] = NO_BOUND
 
 
 @inlined
-def raise_floor(floor: Floats, tasks: int, duration: float, time: float) -> None:
+def raise_bound(floor: Floats, tasks: int, duration: float, time: float) -> None:
     """Note that no window before `time` is wide and long enough for a job that needs this."""
     place = _place_of_repeated(tasks, duration)
     floor[place], floor[place + 1], floor[place + 2] = tasks, duration, time
@@ -67,9 +67,9 @@ def raise_floor(floor: Floats, tasks: int, duration: float, time: float) -> None
 
 
 @inlined
-def floor_of(floor: Floats, tasks: int, duration: float) -> float:
+def bound_of(floor: Floats, tasks: int, duration: float) -> float:
     """Return a time before which no window is wide and long enough for a job that needs this."""
-    highest = NO_FLOOR
+    highest = NO_BOUND
     place = _place_of_repeated(tasks, duration)
     if floor[place] <= tasks and floor[place + 1] <= duration:
         highest = floor[place + 2]

@@ -39,24 +39,24 @@ def backfill_around_head(problem: Problem, plan: Plan, state: State) -> None:
     Its reservation is made only if another job could start.
     """
     first = state.counter[Counter.JOINED_FROM]
-    if not incremental_pass.are_enough(state):
-        incremental_pass.look_at_all(state)
+    if not incremental_pass.is_incremental(state):
+        incremental_pass.reset(state)
         head, first = start_from_head(problem, plan, state), FIRST
         if head < 0:
             return
-        incremental_pass.wait_behind(problem, plan, state, head)
+        incremental_pass.set_head(problem, plan, state, head)
     queue, free = state.backfill if plan.separate_backfill else state.queue, state.counter[Counter.FREE]
-    candidate_index.let_join(problem, plan, state)
+    candidate_index.add_new_jobs(problem, plan, state)
     position, in_vain = next_small(problem, plan, state, queue, first, free), NONE
     while position >= 0 and in_vain < CHEAP and could_not_start(problem, plan, state, queue.order[position]):
         position, in_vain = next_small(problem, plan, state, queue, position + 1, free), in_vain + 1
     if position >= 0:
-        _go_on_from(problem, plan, state, queue, position, in_vain)
-    incremental_pass.are_awaited(state)
+        _backfill_from(problem, plan, state, queue, position, in_vain)
+    incremental_pass.note_complete(state)
 
 
 @inlined
-def _go_on_from(problem: Problem, plan: Plan, state: State, queue: Queue, first: int, in_vain: int) -> None:
+def _backfill_from(problem: Problem, plan: Plan, state: State, queue: Queue, first: int, in_vain: int) -> None:
     # Reserves for the head, and scans the queue from this position on.
     head = incremental_pass.head_of(state)
     if state.clock[Clock.SHADOW] == NEVER:
@@ -81,14 +81,14 @@ def _go_on_from(problem: Problem, plan: Plan, state: State, queue: Queue, first:
                 if in_vain > CHEAP:
                     number[ClassNumber.PATIENCE] -= 1
                     if number[ClassNumber.PATIENCE] < 0:
-                        _go_on_by_class(problem, plan, state, head, shadow, window, position + 1)
+                        _backfill_by_class(problem, plan, state, head, shadow, window, position + 1)
                         break
         free = state.counter[Counter.FREE]
         position = next_candidate(problem, plan, state, queue, position + 1, free, window, beside)
 
 
 @part
-def _go_on_by_class(
+def _backfill_by_class(
     problem: Problem, plan: Plan, state: State, head: int, shadow: float, window: float, position: int
 ) -> None:
     queue = state.backfill if plan.separate_backfill else state.queue

@@ -13,7 +13,7 @@ from fedsched.engine.loop.running import enter, sum_loads
 from fedsched.engine.numbers import ClassNumber, Clock, Counter
 from fedsched.engine.optional_features import dependencies, limits, pools, power_caps, power_states
 from fedsched.engine.optional_features.downtimes import place_from_now
-from fedsched.engine.optional_features.reservation_queues import waits_for_another_turn
+from fedsched.engine.optional_features.reservation_queues import is_in_other_queue
 from fedsched.engine.queue import candidate_index
 from fedsched.engine.queue.classes import first_of_classes, group, next_of_classes
 from fedsched.engine.queue.queue_tree import ABSENT, ANY, FIRST, NEVER, dequeue
@@ -44,10 +44,10 @@ def start_job(problem: Problem, plan: Plan, state: State, j: int) -> None:
     rates.work_left[j] = problem.runtime[j]
     rates.estimate_left[j] = problem.estimate[j]
     dequeue(plan, state, j)
-    candidate_index.leaves(problem, plan, state, j)
+    candidate_index.note_left(problem, plan, state, j)
     state.counter[Counter.QUEUED] -= 1
     enter(problem, state, j)
-    dependencies.has_started(more, state.extras, problem.arrival_rank, j, start)
+    dependencies.note_start(more, state.extras, problem.arrival_rank, j, start)
     if plan.placement == Placement.LINK_AWARE and state.counter[Counter.LOADS_STALE] == 1:
         # later decisions of this pass see the new demand; rates change at its end
         spanning = state.counter[Counter.SPANNING]
@@ -55,25 +55,25 @@ def start_job(problem: Problem, plan: Plan, state: State, j: int) -> None:
 
 
 @inlined
-def is_passed_over(state: State, j: int) -> bool:
+def is_skipped(state: State, j: int) -> bool:
     """Return whether this pass skips a queued job: one of its limits is full, or it is in another queue [43, 46]."""
-    return limits.are_full(state.extras, j) or waits_for_another_turn(state.extras, j)
+    return limits.is_over_limit(state.extras, j) or is_in_other_queue(state.extras, j)
 
 
 @inlined
 def fits_now(problem: Problem, plan: Plan, state: State, j: int) -> bool:
     """Fill `state.scratch.chosen` with the nodes that a job takes if it starts now; return whether it can."""
     more = more_than_closing(problem.extras)
-    if more_is(problem.extras) and (is_passed_over(state, j) or not pools.suffice(more, state.extras, j)):
+    if more_is(problem.extras) and (is_skipped(state, j) or not pools.suffice(more, state.extras, j)):
         return False
     placed = place_from_now(problem.extras, state.extras, problem, plan, state, j)
-    return placed and power_caps.bear_now(more, state.extras, problem, state, j)
+    return placed and power_caps.allow_now(more, state.extras, problem, state, j)
 
 
 @inlined
-def is_over(problem: Problem, state: State, j: int) -> bool:
+def exceeds_limits(problem: Problem, state: State, j: int) -> bool:
     """Return whether a job that fits is skipped: limits leave it fewer nodes than those chosen [43, 76]."""
-    return not limits.suffice(more_than_closing(problem.extras), state.extras, j, state.scratch.chosen)
+    return not limits.allow(more_than_closing(problem.extras), state.extras, j, state.scratch.chosen)
 
 
 @inlined
@@ -87,7 +87,7 @@ def start_from_head(problem: Problem, plan: Plan, state: State) -> int:
             return j
         if not fits_now(problem, plan, state, j):
             return j
-        if not is_over(problem, state, j):
+        if not exceeds_limits(problem, state, j):
             start_job(problem, plan, state, j)
         position = next_small(problem, state, queue, position + 1, ANY)
     return -1
@@ -98,13 +98,13 @@ def start_all_that_fit(problem: Problem, plan: Plan, state: State) -> None:
     """Scan the queue once in order and start every job that fits [10]."""
     number = state.classes.number
     if number[ClassNumber.PATIENCE] < 0 or number[ClassNumber.ROWS] > 0:
-        _start_of_those_told_apart(problem, plan, state)
+        _start_from_candidate_index(problem, plan, state)
         return
     queue = state.queue
     position = next_small(problem, state, queue, FIRST, state.counter[Counter.FREE])
     while position >= 0:
         j = queue.order[position]
-        if fits_now(problem, plan, state, j) and not is_over(problem, state, j):
+        if fits_now(problem, plan, state, j) and not exceeds_limits(problem, state, j):
             start_job(problem, plan, state, j)
         else:
             number[ClassNumber.PATIENCE] -= 1
@@ -112,36 +112,36 @@ def start_all_that_fit(problem: Problem, plan: Plan, state: State) -> None:
 
 
 @part
-def start_apart(problem: Problem, plan: Plan, state: State, j: int) -> None:
+def start_out_of_line(problem: Problem, plan: Plan, state: State, j: int) -> None:
     """Start a job as `start_job` does: compiled once, for the rules that do not start jobs by the million."""
     start_job(problem, plan, state, j)
 
 
 @part
-def _starts(problem: Problem, plan: Plan, state: State, j: int) -> bool:
-    fits = fits_now(problem, plan, state, j) and not is_over(problem, state, j)
+def _try_start(problem: Problem, plan: Plan, state: State, j: int) -> bool:
+    fits = fits_now(problem, plan, state, j) and not exceeds_limits(problem, state, j)
     if fits:
-        start_apart(problem, plan, state, j)
+        start_out_of_line(problem, plan, state, j)
     return fits
 
 
 @part
-def _start_of_those_told_apart(problem: Problem, plan: Plan, state: State) -> None:
+def _start_from_candidate_index(problem: Problem, plan: Plan, state: State) -> None:
     # Skips jobs by the free nodes of their row of caps or, once many placements have failed, by class.
     queue, number = state.queue, state.classes.number
     by_class = number[ClassNumber.PATIENCE] < 0
-    if not by_class and candidate_index.newcomers_alone_may(problem, plan, state):
-        _start_newcomers(problem, plan, state)
+    if not by_class and candidate_index.only_new_jobs_may_fit(problem, plan, state):
+        _start_new_jobs(problem, plan, state)
         return
     if by_class:
         if number[ClassNumber.CLASSES] == 0:
             group(problem, plan, state, queue)
         position = first_of_classes(problem, plan, state, queue, FIRST, NEVER)
     else:
-        candidate_index.let_join(problem, plan, state)
+        candidate_index.add_new_jobs(problem, plan, state)
         position = candidate_index.next_small(problem, plan, state, queue, FIRST, ANY)
     while position >= 0:
-        if not _starts(problem, plan, state, queue.order[position]):
+        if not _try_start(problem, plan, state, queue.order[position]):
             number[ClassNumber.PATIENCE] -= 1
         if by_class:
             position = next_of_classes(problem, plan, state, queue, NEVER)
@@ -150,14 +150,14 @@ def _start_of_those_told_apart(problem: Problem, plan: Plan, state: State) -> No
 
 
 @inlined
-def _start_newcomers(problem: Problem, plan: Plan, state: State) -> None:
+def _start_new_jobs(problem: Problem, plan: Plan, state: State) -> None:
     queue = state.queue
-    j = candidate_index.next_newcomer(problem, state)
+    j = candidate_index.next_new_job(problem, state)
     while j >= 0:
         is_queued = queue.tasks[(queue.tasks.size >> 1) + queue.position[j]] != ABSENT
-        if is_queued and not _starts(problem, plan, state, j):
-            candidate_index.joins(problem, plan, state, j)
-        j = candidate_index.next_newcomer(problem, state)
+        if is_queued and not _try_start(problem, plan, state, j):
+            candidate_index.note_joined(problem, plan, state, j)
+        j = candidate_index.next_new_job(problem, state)
 
 
 @part
@@ -166,19 +166,19 @@ def start_per_cluster(problem: Problem, plan: Plan, state: State) -> None:
     queue, held = state.queue, state.scratch.limited
     begin = problem.groups.cluster_begin
     held[:] = 0
-    pools.restart_holding(problem.extras, state.extras)
+    pools.unblock_all(problem.extras, state.extras)
     still_open = held.size
     position = next_small(problem, state, queue, FIRST, ANY)
     while position >= 0 and still_open > 0 and state.counter[Counter.FREE] > 0:
         j = queue.order[position]
-        waits = problem.tasks[j] > state.counter[Counter.FREE] or pools.are_held(problem.extras, state.extras, j)
+        waits = problem.tasks[j] > state.counter[Counter.FREE] or pools.is_blocked(problem.extras, state.extras, j)
         for g in range(held.size):
             waits = waits or (held[g] == 1 and plan.caps[plan.cap_row[j], g] > 0)
         if not waits and fits_now(problem, plan, state, j):
-            if not is_over(problem, state, j):
-                start_apart(problem, plan, state, j)
+            if not exceeds_limits(problem, state, j):
+                start_out_of_line(problem, plan, state, j)
         else:
-            pools.hold(problem.extras, state.extras, j)
+            pools.block(problem.extras, state.extras, j)
             for g in range(held.size):
                 if held[g] == 0 and plan.caps[plan.cap_row[j], g] > 0:
                     k = problem.groups.cluster[g]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fedsched.core.jit import constant, inlined, part
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Placement
-from fedsched.engine.dispatch.greedy import fits_now, is_over, is_passed_over, start_apart
+from fedsched.engine.dispatch.greedy import exceeds_limits, fits_now, is_skipped, start_out_of_line
 from fedsched.engine.dispatch.shadow_time import shadow_beside_closures
 from fedsched.engine.loop.feature_flags import more_is, more_than_closing
 from fedsched.engine.numbers import Clock, Counter
@@ -101,14 +101,14 @@ def _within(chosen: Ints, limit: Ints) -> bool:
 @inlined
 def _may_fit_on_fewer(problem: Problem, plan: Plan) -> bool:
     # Other nodes may do if uplink loads count, or if the job runs shorter on them, before nodes close.
-    shorter = downtimes.any_closes(problem.extras) and not fills_from_the_fastest(problem, plan)
+    shorter = downtimes.has_closures(problem.extras) and not fills_from_the_fastest(problem, plan)
     return plan.placement == Placement.LINK_AWARE or shorter
 
 
 @inlined
 def could_not_start(problem: Problem, plan: Plan, state: State, j: int) -> bool:
     """Return whether a job could not start even without the reservation; False if this check cannot tell."""
-    if _may_fit_on_fewer(problem, plan) or power_caps.any_caps(more_than_closing(problem.extras)):
+    if _may_fit_on_fewer(problem, plan) or power_caps.has_caps(more_than_closing(problem.extras)):
         return False
     return not fits_now(problem, plan, state, j)
 
@@ -122,34 +122,34 @@ def place_beside_reservation(problem: Problem, plan: Plan, state: State, j: int,
     now = state.clock[Clock.NOW]
     extra, limited = state.scratch.extra, state.scratch.limited
     extras, more, extra_state = problem.extras, more_than_closing(problem.extras), state.extras
-    if more_is(extras) and (is_passed_over(state, j) or not pools.suffice(more, extra_state, j)):
+    if more_is(extras) and (is_skipped(state, j) or not pools.suffice(more, extra_state, j)):
         return REFUSED
     fits = downtimes.place_from_now(extras, extra_state, problem, plan, state, j)
     if not fits and not _may_fit_on_fewer(problem, plan):
         return REFUSED
-    fits = fits and power_caps.bear_now(more, extra_state, problem, state, j) and not is_over(problem, state, j)
+    fits = fits and power_caps.allow_now(more, extra_state, problem, state, j) and not exceeds_limits(problem, state, j)
     end = end_after(now + planned_duration(problem, j, state.scratch.chosen), now) if fits else now
     if fits and end <= shadow:
         return BRIEF
     lasting = pools.suffice_then(more, extra_state, j)
     beside = fits and lasting and _within(state.scratch.chosen, extra)
-    beside = beside and downtimes.spares_head(extras, extra_state, state.scratch.chosen, shadow, end)
-    if not beside or not power_caps.spare_head(more, extra_state, state, j, shadow, end):
+    beside = beside and downtimes.keeps_head_nodes(extras, extra_state, state.scratch.chosen, shadow, end)
+    if not beside or not power_caps.keeps_head_power(more, extra_state, state, j, shadow, end):
         for g in range(extra.size):
             limited[g] = min(state.free[g], extra[g])
         if not downtimes.place_beside_head(extras, extra_state, problem, plan, state, j, limited, shadow):
             return REFUSED
-        if not power_caps.bear_now(more, extra_state, problem, state, j) or is_over(problem, state, j):
+        if not power_caps.allow_now(more, extra_state, problem, state, j) or exceeds_limits(problem, state, j):
             return REFUSED
         end = end_after(now + planned_duration(problem, j, state.scratch.chosen), now)
         if end <= shadow:
             return BRIEF
-        lasting = lasting and power_caps.spare_head(more, extra_state, state, j, shadow, end)
+        lasting = lasting and power_caps.keeps_head_power(more, extra_state, state, j, shadow, end)
     return LASTING if lasting else REFUSED
 
 
 @part
-def place_apart(problem: Problem, plan: Plan, state: State, j: int, shadow: float) -> int:
+def place_out_of_line(problem: Problem, plan: Plan, state: State, j: int, shadow: float) -> int:
     """Place a job as `place_beside_reservation` does: compiled once, for less frequent scans."""
     return place_beside_reservation(problem, plan, state, j, shadow)
 
@@ -157,8 +157,8 @@ def place_apart(problem: Problem, plan: Plan, state: State, j: int, shadow: floa
 @part
 def start_beside_reservation(problem: Problem, plan: Plan, state: State, j: int, shadow: float) -> None:
     """Start a job now if the head's reservation holds beside it."""
-    fit = place_apart(problem, plan, state, j, shadow)
+    fit = place_out_of_line(problem, plan, state, j, shadow)
     if fit == LASTING:
         reserve(problem, state, j)
     if fit != REFUSED:
-        start_apart(problem, plan, state, j)
+        start_out_of_line(problem, plan, state, j)

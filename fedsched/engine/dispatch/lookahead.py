@@ -15,7 +15,7 @@ from fedsched.engine.dispatch.head_reservation import (
     LASTING,
     REFUSED,
     free_beside_reservation,
-    place_apart,
+    place_out_of_line,
     start_beside_reservation,
 )
 from fedsched.engine.numbers import ClassNumber, Counter
@@ -51,7 +51,7 @@ def _collect(problem: Problem, plan: Plan, state: State, head: int, shadow: floa
     while position >= 0 and found < candidate.shape[1]:
         j = queue.order[position]
         if j != head:
-            fit = place_apart(problem, plan, state, j, shadow)
+            fit = place_out_of_line(problem, plan, state, j, shadow)
             if fit != REFUSED:
                 candidate[CandidateRow.JOB, found] = j
                 taken = nodes_taken(problem.extras, problem.tasks[j], j, state.scratch.chosen)

@@ -13,11 +13,11 @@ from fedsched.engine.profile.breakpoints import BlockNumber
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import State
 
-NOBODY_ELSE = constant(-1)
+NO_JOB = constant(-1)
 
 
 @inlined
-def forget_all(state: State) -> None:
+def clear_planned(state: State) -> None:
     """Empty the heap, as a plan is made anew."""
     state.profile.blocks.number[BlockNumber.DUE] = 0
     state.clock[Clock.NEXT_DUE] = np.inf
@@ -30,7 +30,7 @@ def _sooner(state: State, a: int, b: int) -> bool:
 
 
 @inlined
-def add(state: State, j: int) -> None:
+def add_planned(state: State, j: int) -> None:
     """Add a job to the heap, by its planned start."""
     number, heap = state.profile.blocks.number, state.profile.blocks.due
     place = number[BlockNumber.DUE]
@@ -46,10 +46,10 @@ def add(state: State, j: int) -> None:
 
 
 @inlined
-def next_one(state: State) -> int:
+def pop_due(state: State) -> int:
     """Remove and return the next job with a planned start that is not after now; or return -1."""
     if state.clock[Clock.NEXT_DUE] > state.clock[Clock.NOW]:
-        return NOBODY_ELSE
+        return NO_JOB
     number, heap = state.profile.blocks.number, state.profile.blocks.due
     number[BlockNumber.DUE] -= 1
     size, first = number[BlockNumber.DUE], heap[0]

@@ -12,7 +12,13 @@ from fedsched.engine.codes import Placement
 from fedsched.engine.loop.feature_flags import more_than_closing
 from fedsched.engine.numbers import Clock, ClosedNumber, Counter
 from fedsched.engine.optional_features import pools, power_caps
-from fedsched.engine.optional_features.downtimes import NOBODY_BESIDE, change, next_known, place_over_run, time_of
+from fedsched.engine.optional_features.downtimes import (
+    NO_SHADOW,
+    apply_change,
+    next_known,
+    place_over_run,
+    time_of_change,
+)
 from fedsched.engine.placement.node_choice import planned_duration
 from fedsched.engine.profile.free_profile import planned_load
 
@@ -36,11 +42,11 @@ def shadow_beside_closures(
     pools.look_ahead(more_than_closing(extras), extra_state)
     place_in_list = state.counter[Counter.ENDS] - 1
     i = next_known(calendar, now, closed.number[ClosedNumber.CHANGED])
-    turn = power_caps.longest_turn(extras)
+    turn = power_caps.longest_period(extras)
     step, until = power_caps.next_after(extras, extra_state, now), now + turn
     once = power_caps.any_for_good_after(extras, now)
     while place_in_list >= 0 or i < calendar.change.size or once or step <= until:
-        other = time_of(calendar, i)
+        other = time_of_change(calendar, i)
         if place_in_list >= 0:
             other = min(other, end_after(state.ends.time[place_in_list], now))
         time = min(other, step)
@@ -58,8 +64,8 @@ def shadow_beside_closures(
             pools.look_past(more_than_closing(extras), extra_state, j)
             place_in_list -= 1
             more = True
-        while i < calendar.change.size and time_of(calendar, i) == time:  # the time may be infinite
-            if change(calendar, i, left):
+        while i < calendar.change.size and time_of_change(calendar, i) == time:  # the time may be infinite
+            if apply_change(calendar, i, left):
                 more = True
             i = next_known(calendar, now, i + 1)
         total = 0
@@ -69,16 +75,16 @@ def shadow_beside_closures(
         if more and total >= problem.tasks[head] and pools.suffice_then(more_than_closing(extras), extra_state, head):
             if plan.placement == Placement.LINK_AWARE:
                 planned_load(problem, state, time, peak)
-            placed = place_over_run(lookout, closed, problem, plan, state, head, free, peak, time, NOBODY_BESIDE)
-            if placed and _is_borne(extras, extra_state, problem, state, head, time):
+            placed = place_over_run(lookout, closed, problem, plan, state, head, free, peak, time, NO_SHADOW)
+            if placed and _caps_allow_head(extras, extra_state, problem, state, head, time):
                 return _reserve(extras, extra_state, problem, state, head, time, free)
     # The head may wait only for the uplink load of jobs with a pending finish.
     planned_load(problem, state, np.nextafter(now, np.inf), peak)
     pools.look_ahead(more_than_closing(extras), extra_state)
     if (
         pools.suffice(more_than_closing(extras), extra_state, head)
-        and place_over_run(lookout, closed, problem, plan, state, head, state.free, peak, now, NOBODY_BESIDE)
-        and _is_borne(extras, extra_state, problem, state, head, now)
+        and place_over_run(lookout, closed, problem, plan, state, head, state.free, peak, now, NO_SHADOW)
+        and _caps_allow_head(extras, extra_state, problem, state, head, now)
     ):
         return _reserve(extras, extra_state, problem, state, head, now, state.free)
     left[:] = 0
@@ -89,11 +95,11 @@ def shadow_beside_closures(
 
 
 @inlined
-def _is_borne(
+def _caps_allow_head(
     extras: Extras, extra_state: ExtraState, problem: Problem, state: State, head: int, time: float
 ) -> bool:
     end = end_after(time + planned_duration(problem, head, state.scratch.chosen), time)
-    return power_caps.bear(extras.ceilings, extra_state.beneath, state, head, time, end, power_caps.NOBODY)
+    return power_caps.allow(extras.ceilings, extra_state.beneath, state, head, time, end, power_caps.WITHOUT_HEAD)
 
 
 @part

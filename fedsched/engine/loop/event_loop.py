@@ -28,7 +28,7 @@ from fedsched.engine.optional_features import (
     power_states,
     reservation_queues,
 )
-from fedsched.engine.optional_features.reservation_passes import pass_over_reservations
+from fedsched.engine.optional_features.reservation_passes import run_reservation_passes
 from fedsched.engine.placement.node_choice import place, shortest_duration
 from fedsched.engine.queue import candidate_index
 from fedsched.engine.queue import queue_tree as queues
@@ -51,24 +51,24 @@ def set_out(problem: Problem, plan: Plan, state: State) -> None:
     for g in range(state.free.size):
         state.free[g] = problem.groups.nodes[g]
     counter[Counter.FREE] = problem.nodes
-    pools.open_all(problem.extras, state.extras)
-    power_caps.open_all(problem.extras, state.extras, problem.t0)
-    power_states.open_all(problem.extras, state.extras, problem.groups.nodes, problem.t0)
-    downtimes.open_all(problem.extras, state.extras, problem.t0)
-    lost_runs.forget(state.extras)
-    reservation_queues.open_all(problem.extras, state.extras)
-    cancellations.open_all(problem.extras, state.extras, problem.t0)
-    holds.open_all(problem.extras, state.extras)
-    moldable.open_all(problem.extras, state.extras)
+    pools.reset(problem.extras, state.extras)
+    power_caps.reset(problem.extras, state.extras, problem.t0)
+    power_states.reset(problem.extras, state.extras, problem.groups.nodes, problem.t0)
+    downtimes.reset(problem.extras, state.extras, problem.t0)
+    lost_runs.reset(state.extras)
+    reservation_queues.reset(problem.extras, state.extras)
+    cancellations.reset(problem.extras, state.extras, problem.t0)
+    holds.reset(problem.extras, state.extras)
+    moldable.reset(problem.extras, state.extras)
     state.load[:] = 0.0
     looks_ahead = needs_ends(plan.dispatch) or moldable.may_choose(more_than_closing(problem.extras))
-    any_caps = power_caps.any_caps(more_than_closing(problem.extras))
+    any_caps = power_caps.has_caps(more_than_closing(problem.extras))
     if looks_ahead or problem.same_time == SameTime.SEQUENTIAL or any_caps:
         counter[Counter.TRACK_ENDS] = 1
     for j in problem.arrival:
         state.start[j] = np.nan
         state.finish[j] = np.nan
-    if looks_ahead or downtimes.any_closes(problem.extras):
+    if looks_ahead or downtimes.has_closures(problem.extras):
         for j in problem.arrival:
             state.shortest[j] = shortest_duration(problem, j, plan.caps, plan.cap_row[j])
     begin_ungrouped(plan, state)
@@ -76,12 +76,12 @@ def set_out(problem: Problem, plan: Plan, state: State) -> None:
     queues.begin(state.queue, plan.order, plan.order_key)
     if plan.separate_backfill:
         queues.begin(state.backfill, plan.backfill_order, plan.backfill_key)
-    limits.open_all(problem.extras, state.extras, plan, state)
+    limits.reset(problem.extras, state.extras, plan, state)
     for j in problem.running:
         state.rates.processing[j] = slowest(problem.groups, state.counts[j])
         enter(problem, state, j)
-    dependencies.open_conditions(problem.extras, state.extras, problem, state.start)
-    downtimes.close_what_has_begun(problem.extras, state.extras, state)
+    dependencies.reset(problem.extras, state.extras, problem, state.start)
+    downtimes.close_begun(problem.extras, state.extras, state)
     counter[Counter.SPANNING_FIXED] = counter[Counter.SPANNING]
     update_rates(problem, state)
 
@@ -97,7 +97,7 @@ def _dispatch(problem: Problem, plan: Plan, state: State) -> None:
     # One dispatch pass.
     if problem.same_time == SameTime.SEQUENTIAL:
         release_pending(problem.extras, state)
-    pass_over_reservations(problem, plan, state)
+    run_reservation_passes(problem, plan, state)
     if may_start_some(plan, state):
         sort_queues(problem, plan, state)
         pass_over(problem, plan, state)
@@ -166,6 +166,6 @@ def first_unplaceable(problem: Problem, plan: Plan, state: State) -> int:
     for j in problem.arrival:
         if not place(problem, plan, j, state.free, state.load, state):
             return j
-        if not limits.suffice_alone(problem.extras, j, state.scratch.chosen):
+        if not limits.allow_alone(problem.extras, j, state.scratch.chosen):
             return j
     return -1

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fedsched.core.jit import inlined, part
 from fedsched.engine.codes import SameTime
-from fedsched.engine.dispatch.conservative import joins_plan
+from fedsched.engine.dispatch.conservative import note_joined
 from fedsched.engine.loop.feature_flags import more_is, more_than_closing
 from fedsched.engine.loop.metric_integrals import go_on
 from fedsched.engine.loop.running import ends_as_planned, pop_finish, update_rates, vacate
@@ -77,7 +77,7 @@ def _finish_first(problem: Problem, state: State) -> None:
     vacate(problem, state, j)
     state.counter[Counter.FINISHED] += 1
     if more_is(problem.extras):
-        state.counter[Counter.FINISHED] += dependencies.has_ended(
+        state.counter[Counter.FINISHED] += dependencies.note_end(
             more_than_closing(problem.extras), state.extras, problem.arrival_rank, j, state.clock[Clock.NOW]
         )
 
@@ -100,15 +100,15 @@ def _join_with_extras(problem: Problem, plan: Plan, state: State, j: int, mend: 
 def _enter_queue(problem: Problem, plan: Plan, state: State, j: int, mend: bool) -> None:
     more = more_than_closing(problem.extras)
     choose_shape(more, state.extras, problem, plan, state, j)
-    state.counter[Counter.QUEUED] += 1 if limits.joins(more, state.extras, state, j) else 0
-    reservation_queues.joins(more, state.extras, j)
+    state.counter[Counter.QUEUED] += 1 if limits.note_joined(more, state.extras, state, j) else 0
+    reservation_queues.note_joined(more, state.extras, j)
     queues.enqueue(problem, plan, state, j, mend)
     if more_is(problem.extras):
-        dependencies.has_joined(state.extras, j)
-        cancellations.has_joined(state.extras, j)
-        holds.has_joined(state.extras, j)
-    joins_plan(state, j)
-    incremental_pass.joins(state, j)
+        dependencies.note_joined(state.extras, j)
+        cancellations.note_joined(state.extras, j)
+        holds.note_joined(state.extras, j)
+    note_joined(state, j)
+    incremental_pass.note_joined(state, j)
 
 
 @inlined
@@ -118,7 +118,7 @@ def _arrive(problem: Problem, plan: Plan, state: State, mend: bool) -> None:
     comes = True
     if more_is(problem.extras):
         now = state.clock[Clock.NOW]
-        comes = dependencies.submitted(more_than_closing(problem.extras), state.extras, problem.arrival_rank, j, now)
+        comes = dependencies.note_submit(more_than_closing(problem.extras), state.extras, problem.arrival_rank, j, now)
         comes = comes and not cancellations.is_gone(state.extras, j)
     if comes:
         _join(problem, plan, state, j, mend)
@@ -137,9 +137,9 @@ def _join_next(
     # Whoever is first on the timer joins.
     if extras is None or extra_state is None:
         return
-    j = dependencies.next_due(extra_state, problem.arrival_rank)
-    if holds.is_away(extra_state, j):
-        hold_and_requeue.come_back(extras, extra_state, problem, plan, state, j)
+    j = dependencies.pop_due(extra_state, problem.arrival_rank)
+    if holds.is_held(extra_state, j):
+        hold_and_requeue.rejoin_queue(extras, extra_state, problem, plan, state, j)
     else:
         _join(problem, plan, state, j, queues.AT_ONCE)
 
@@ -156,9 +156,9 @@ def arrive_all(problem: Problem, plan: Plan, state: State) -> int:
     for _ in range(first, last):
         _arrive(problem, plan, state, one_by_one)
     if not one_by_one:
-        queues.mend_prefix(state.queue, state.queue.order.size)
+        queues.rebuild_prefix(state.queue, state.queue.order.size)
         if plan.separate_backfill:
-            queues.mend_prefix(state.backfill, state.backfill.order.size)
+            queues.rebuild_prefix(state.backfill, state.backfill.order.size)
     return last - first
 
 
@@ -172,17 +172,17 @@ def take_events(problem: Problem, plan: Plan, state: State, time: float) -> None
     go_on(problem.extras, state, time)
     if more:
         begin_instant(state.extras)
-        cancelled = cancellations.cancel_all(problem, plan, state)
-        cancelled = hold_and_requeue.hold_all(problem, plan, state) or cancelled
+        cancelled = cancellations.cancel_due(problem, plan, state)
+        cancelled = hold_and_requeue.hold_due(problem, plan, state) or cancelled
     if problem.same_time == SameTime.BATCH:
         while counter[Counter.RUNNING] > 0 and state.heap.time[0] <= time:
             _finish_first(problem, state)
         update_rates(problem, state)
-        victims.go_on(problem, plan, state)
+        victims.process_downtimes(problem, plan, state)
         arrive_all(problem, plan, state)
         if more:
             _join_all_that_are_due(problem, plan, state)
-    elif not victims.go_on(problem, plan, state) and not changed:
+    elif not victims.process_downtimes(problem, plan, state) and not changed:
         arrived = counter[Counter.ARRIVED]
         if arrived < problem.arrival.size and problem.submit[problem.arrival[arrived]] <= time:
             _arrive(problem, plan, state, queues.AT_ONCE)

@@ -208,7 +208,7 @@ def release(extras: Extras | None, state: State, j: int) -> None:
         state.counter[Counter.FREE] += used
     if more_is(extras):
         _release_extras(extras, state, j)
-    downtimes.end_with(extras, state.extras, state, j)
+    downtimes.release_nodes(extras, state.extras, state, j)
 
 
 @part
@@ -230,7 +230,7 @@ def enter(problem: Problem, state: State, j: int) -> None:
         counter[Counter.FREE] -= used
     if more_is(problem.extras):
         _take_extras(problem.extras, state, j)
-    downtimes.start_with(problem.extras, state.extras, state.counts[j], state.planned_end[j])
+    downtimes.hold_nodes(problem.extras, state.extras, state.counts[j], state.planned_end[j])
     state.heap.sequence[j] = counter[Counter.STARTED]
     counter[Counter.STARTED] += 1
     _rise(state.heap, counter[Counter.RUNNING], state.finish[j], j)

@@ -24,7 +24,7 @@ NEXT = constant(0)  # in `Cancelled.number`
 AWAY, QUEUED, GONE = constant(0), constant(1), constant(2)  # in `Cancelled.what`
 END, LOST = constant(0), constant(1)  # in `Cancelled.busy`
 NOT_QUEUED = constant(-1)
-NOBODY = flag(False)
+NO_JOB = flag(False)
 
 
 @by_reference
@@ -46,7 +46,7 @@ class Cancelled(NamedTuple):
 
 
 @inlined
-def open_all(extras: Extras | None, state: ExtraState | None, t0: float) -> None:
+def reset(extras: Extras | None, state: ExtraState | None, t0: float) -> None:
     """Reset: all cancellations are to come."""
     if extras is None or state is None:
         return
@@ -70,11 +70,11 @@ def next_cancellation(extras: Extras | None, state: ExtraState | None, run: Stat
 
 @inlined
 def _has_started(state: ExtraState, run: State, j: int) -> bool:
-    return not np.isnan(run.start[j]) and not holds.is_away(state, j)
+    return not np.isnan(run.start[j]) and not holds.is_held(state, j)
 
 
 @inlined
-def has_joined(state: ExtraState | None, j: int) -> None:
+def note_joined(state: ExtraState | None, j: int) -> None:
     """Note that a job has joined the queue."""
     if state is None:
         return
@@ -91,7 +91,7 @@ def is_gone(state: ExtraState | None, j: int) -> bool:
 
 
 @inlined
-def queued_again(extras: Extras, state: ExtraState, j: int, now: float) -> None:
+def note_requeued(extras: Extras, state: ExtraState, j: int, now: float) -> None:
     """Note that a job is queued again: it may still be cancelled if its time is yet to come."""
     if state.cancelled.what.size == 0:
         return
@@ -102,7 +102,7 @@ def queued_again(extras: Extras, state: ExtraState, j: int, now: float) -> None:
 
 
 @inlined
-def goes_away(state: ExtraState, j: int) -> None:
+def note_left(state: ExtraState, j: int) -> None:
     """Note that a job has left the queue for a while."""
     if state.cancelled.what.size > 0:
         state.cancelled.what[j] = AWAY
@@ -134,29 +134,29 @@ def lost_until_then(state: ExtraState | None, lost: float) -> float:
 
 
 @inlined
-def cancel_all(problem: Problem, plan: Plan, state: State) -> bool:
+def cancel_due(problem: Problem, plan: Plan, state: State) -> bool:
     """Cancel the jobs with a cancellation due by now; return whether there are any."""
-    return _cancel_all(more_than_closing(problem.extras), state.extras, problem, plan, state)
+    return _cancel_due(more_than_closing(problem.extras), state.extras, problem, plan, state)
 
 
 @inlined
-def _cancel_all(
+def _cancel_due(
     extras: Extras | None, extra_state: ExtraState | None, problem: Problem, plan: Plan, state: State
 ) -> bool:
     if extras is None or extra_state is None:
-        return NOBODY
+        return NO_JOB
     if extra_state.cancelled.what.size == 0:
-        return NOBODY
-    return _cancel_those_due(extras, extra_state, problem, plan, state)
+        return NO_JOB
+    return _cancel_due_jobs(extras, extra_state, problem, plan, state)
 
 
 @part
-def _cancel_those_due(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State) -> bool:
-    anybody, now = False, state.clock[Clock.NOW]
+def _cancel_due_jobs(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State) -> bool:
+    cancelled_any, now = False, state.clock[Clock.NOW]
     while next_cancellation(extras, extra_state, state) <= now:
         cancel_next(extras, extra_state, problem, plan, state)
-        anybody = True
-    return anybody
+        cancelled_any = True
+    return cancelled_any
 
 
 @inlined
@@ -166,12 +166,14 @@ def cancel_next(extras: Extras, extra_state: ExtraState, problem: Problem, plan:
     j, time = extras.cancellations.job[cancelled.number[NEXT]], extras.cancellations.time[cancelled.number[NEXT]]
     if cancelled.what[j] == QUEUED:
         queues.dequeue(plan, state, j)
-        counter[Counter.QUEUED] -= 1 if limits.leaves(extras, extra_state, state, j) else 0
+        counter[Counter.QUEUED] -= 1 if limits.note_left(extras, extra_state, state, j) else 0
         counter[Counter.PLAN_HOLDS] = 0
         left = j
     cancelled.what[j] = GONE
-    holds.is_gone(extra_state, j)
+    holds.note_gone(extra_state, j)
     now = state.clock[Clock.NOW]
     state.start[j] = now
-    counter[Counter.FINISHED] += 1 + dependencies.was_cancelled(extras, extra_state, problem.arrival_rank, j, time, now)
+    counter[Counter.FINISHED] += 1 + dependencies.note_cancellation(
+        extras, extra_state, problem.arrival_rank, j, time, now
+    )
     return left

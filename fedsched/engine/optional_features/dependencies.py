@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 START, END = constant(Awaits.START), constant(Awaits.END)
 END_WELL, END_BADLY = constant(Awaits.END_WELL), constant(Awaits.END_BADLY)
 CANCELLED = constant(Awaits.NOTHING)
-NOBODY = constant(0)
+NO_JOBS = constant(0)
 DOOMED = constant(1 << 40)  # open conditions of a job that can never start
 
 
 @inlined
-def open_conditions(extras: Extras | None, state: ExtraState | None, problem: Problem, start: Floats) -> None:
+def reset(extras: Extras | None, state: ExtraState | None, problem: Problem, start: Floats) -> None:
     """Reset: all conditions are open, except those on the start of jobs that run already."""
     if extras is None or state is None:
         return
@@ -43,12 +43,12 @@ def open_conditions(extras: Extras | None, state: ExtraState | None, problem: Pr
             waiting.open[j] = extras.precedence.conditions[j] - (1 if problem.submit[j] == np.inf else 0)
         for j in problem.running:
             waiting.begun[j] = 1
-            waiting.moment[j] = holds.since(extras, j, waiting.moment[j], start[j])
+            waiting.moment[j] = holds.eligible_since(extras, j, waiting.moment[j], start[j])
             _settle_followers(extras, state, problem.arrival_rank, j, start[j], problem.t0, START)
 
 
 @inlined
-def submitted(extras: Extras | None, state: ExtraState | None, rank: Ints, j: int, now: float) -> bool:
+def note_submit(extras: Extras | None, state: ExtraState | None, rank: Ints, j: int, now: float) -> bool:
     """Note a job's submit; return whether it joins the queue at once."""
     if extras is None or state is None:
         return True
@@ -58,7 +58,7 @@ def submitted(extras: Extras | None, state: ExtraState | None, rank: Ints, j: in
     waiting.open[j] -= 1
     if waiting.open[j] > 0:
         return False
-    waiting.moment[j] = holds.since(extras, j, waiting.moment[j], now)
+    waiting.moment[j] = holds.eligible_since(extras, j, waiting.moment[j], now)
     if waiting.moment[j] <= now:
         return True
     _push(waiting, rank, j)
@@ -66,7 +66,7 @@ def submitted(extras: Extras | None, state: ExtraState | None, rank: Ints, j: in
 
 
 @inlined
-def has_started(extras: Extras | None, state: ExtraState | None, rank: Ints, j: int, now: float) -> None:
+def note_start(extras: Extras | None, state: ExtraState | None, rank: Ints, j: int, now: float) -> None:
     """Note a job's start; a follower that waited only for its first start is put on the timer."""
     if extras is None or state is None:
         return
@@ -77,7 +77,7 @@ def has_started(extras: Extras | None, state: ExtraState | None, rank: Ints, j: 
 
 
 @inlined
-def has_ended(extras: Extras | None, state: ExtraState | None, rank: Ints, j: int, now: float) -> int:
+def note_end(extras: Extras | None, state: ExtraState | None, rank: Ints, j: int, now: float) -> int:
     """Note that a job has run to its end; return how many jobs can therefore never start."""
     if extras is None or state is None:
         return 0
@@ -87,13 +87,13 @@ def has_ended(extras: Extras | None, state: ExtraState | None, rank: Ints, j: in
 
 
 @inlined
-def was_killed(extras: Extras, state: ExtraState, rank: Ints, j: int, now: float) -> int:
+def note_kill(extras: Extras, state: ExtraState, rank: Ints, j: int, now: float) -> int:
     """Note that a job was killed, which is a bad end; return how many jobs can therefore never start."""
     return _settle_followers(extras, state, rank, j, now, now, END_BADLY) if state.waiting.open.size > 0 else 0
 
 
 @inlined
-def was_cancelled(extras: Extras, state: ExtraState, rank: Ints, j: int, time: float, now: float) -> int:
+def note_cancellation(extras: Extras, state: ExtraState, rank: Ints, j: int, time: float, now: float) -> int:
     """Note that a job was cancelled before it ran; return how many jobs can therefore never start [44]."""
     waiting = state.waiting
     if waiting.open.size == 0:
@@ -114,7 +114,7 @@ def _settle_followers(
     extras: Extras, state: ExtraState, rank: Ints, j: int, time: float, now: float, what: int
 ) -> int:
     precedence, waiting = extras.precedence, state.waiting
-    doomed = NOBODY
+    doomed = NO_JOBS
     for i in range(precedence.first[j], precedence.first[j + 1]):
         awaits, follower = precedence.awaits[i], precedence.follower[i]
         if awaits == START and what == CANCELLED:
@@ -131,7 +131,7 @@ def _settle_followers(
             waiting.submitted[follower] = time + precedence.lag[i]
         waiting.open[follower] -= 1
         if waiting.open[follower] == 0:
-            waiting.moment[follower] = holds.since(extras, follower, waiting.moment[follower], now)
+            waiting.moment[follower] = holds.eligible_since(extras, follower, waiting.moment[follower], now)
             _push(waiting, rank, follower)
     told = 0
     while told < doomed:  # the followers of jobs that never start
@@ -164,7 +164,7 @@ def next_moment(state: ExtraState | None) -> float:
 
 
 @inlined
-def next_due(state: ExtraState, rank: Ints) -> int:
+def pop_due(state: ExtraState, rank: Ints) -> int:
     """Remove the next job that becomes eligible by time from the timer, and return it."""
     waiting = state.waiting
     j = _pop(waiting, rank)
@@ -174,14 +174,14 @@ def next_due(state: ExtraState, rank: Ints) -> int:
 
 
 @inlined
-def waits_until(state: ExtraState, rank: Ints, j: int, moment: float) -> None:
+def put_on_timer(state: ExtraState, rank: Ints, j: int, moment: float) -> None:
     """Put a job that was in the queue on the timer; it joins the queue again at `moment`."""
     state.waiting.moment[j] = moment
     _push(state.waiting, rank, j)
 
 
 @inlined
-def has_joined(state: ExtraState | None, j: int) -> None:
+def note_joined(state: ExtraState | None, j: int) -> None:
     """Note that a job has joined the queue."""
     if state is None:
         return
@@ -192,7 +192,7 @@ def has_joined(state: ExtraState | None, j: int) -> None:
 
 
 @inlined
-def joined_until(state: ExtraState | None, arrived: int) -> int:
+def joined_count(state: ExtraState | None, arrived: int) -> int:
     """Return how many jobs have joined the queue, if `arrived` have been submitted."""
     if state is None:
         return arrived
@@ -202,7 +202,7 @@ def joined_until(state: ExtraState | None, arrived: int) -> int:
 
 
 @inlined
-def joined_as(state: ExtraState | None, arrival: Ints, i: int) -> int:
+def joined_job(state: ExtraState | None, arrival: Ints, i: int) -> int:
     """Return the job that has joined the queue as the i-th."""
     if state is None:
         return arrival[i]
@@ -220,10 +220,10 @@ def eligible_since(state: ExtraState | None, submit: Floats, j: int) -> float:
 
 
 @inlined
-def eligible_times(state: ExtraState | None, nobody: Floats) -> Eligible:
+def eligible_times(state: ExtraState | None, nothing: Floats) -> Eligible:
     """Return since when each job has been eligible; the array given if all are eligible from their submits on."""
     if state is None:
-        return Eligible(nobody)
+        return Eligible(nothing)
     return Eligible(state.waiting.moment)
 
 

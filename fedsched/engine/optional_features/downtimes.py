@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     )
 
 GAINED, LOST = constant(1), constant(-1)  # a job begins, or ceases, to hold nodes
-NOBODY_BESIDE = np.inf
+NO_SHADOW = np.inf
 NO_MORE = constant(-1)
-NOBODYS = constant(-1)  # nodes that no reservation has
+NO_RESERVATION = constant(-1)  # nodes that no reservation has
 FIRST = constant(0)
 OTHERWISE = constant(-1)  # as FREE_BEFORE: what is free, now or later, has changed since the last pass
 
 
 @inlined
-def any_closes(extras: Extras | None) -> bool:
+def has_closures(extras: Extras | None) -> bool:
     """Return whether there are closures at all."""
     if extras is None:
         return False
@@ -53,14 +53,14 @@ def any_closes(extras: Extras | None) -> bool:
 
 
 @inlined
-def open_all(extras: Extras | None, state: ExtraState | None, t0: float) -> None:
+def reset(extras: Extras | None, state: ExtraState | None, t0: float) -> None:
     """Reset: nothing is closed yet, as before the first job, and the closures known at t0 are known."""
     if extras is None or state is None:
         return
     closed, calendar = state.closed, extras.calendar
     closed.back[:] = 0
     closed.time[ClosedTime.UNTIL] = np.inf
-    closed.holder[:] = NOBODYS
+    closed.holder[:] = NO_RESERVATION
     closed.last_end[0], closed.last_end[1] = t0, 0.0
     closed.number[ClosedNumber.CHANGED] = 0
     closed.number[ClosedNumber.LEARNED] = calendar.known[0]
@@ -87,7 +87,7 @@ def _look_ahead(calendar: Calendar, closed: Closed) -> None:
 @inlined
 def note_next_change(calendar: Calendar, closed: Closed) -> None:
     """Note when nodes are next closed or opened."""
-    closed.time[ClosedTime.CHANGE] = time_of(calendar, closed.number[ClosedNumber.CHANGED])
+    closed.time[ClosedTime.CHANGE] = time_of_change(calendar, closed.number[ClosedNumber.CHANGED])
 
 
 @inlined
@@ -105,8 +105,8 @@ def is_due(closed: Closed, now: float) -> bool:
 
 
 @inlined
-def time_of(calendar: Calendar, i: int) -> float:
-    """Return when the i-th change happens; infinite if there are not so many."""
+def time_of_change(calendar: Calendar, i: int) -> float:
+    """Return when the i-th change happens; infinite if there are no more than i."""
     if i >= calendar.change.size:
         return np.inf
     c = calendar.change[i] >> 1
@@ -114,30 +114,30 @@ def time_of(calendar: Calendar, i: int) -> float:
 
 
 @inlined
-def close_what_has_begun(extras: Extras | None, extra_state: ExtraState | None, state: State) -> None:
+def close_begun(extras: Extras | None, extra_state: ExtraState | None, state: State) -> None:
     """Close the nodes of all closures that have begun by t0; no job loses nodes by it."""
     if extras is None or extra_state is None:
         return
     if extras.calendar.lookout.size > 0:
-        c = turn_pages(extras.calendar, extra_state.closed, state)
+        c = process_changes(extras.calendar, extra_state.closed, state)
         while c != NO_MORE:
             close(extras.calendar, extra_state.closed, state, c)
-            c = turn_pages(extras.calendar, extra_state.closed, state)
+            c = process_changes(extras.calendar, extra_state.closed, state)
 
 
 @part
-def turn_pages(calendar: Calendar, closed: Closed, state: State) -> int:
+def process_changes(calendar: Calendar, closed: Closed, state: State) -> int:
     """Process what becomes known, opens and closes until now, up to the first closure that may take nodes from jobs.
 
     That closure is returned. The caller takes the nodes from jobs, closes it and calls this again.
     """
-    closure = _turn_pages(calendar, closed, state)
+    closure = _process_changes(calendar, closed, state)
     _look_ahead(calendar, closed)
     return closure
 
 
 @inlined
-def _turn_pages(calendar: Calendar, closed: Closed, state: State) -> int:
+def _process_changes(calendar: Calendar, closed: Closed, state: State) -> int:
     number, now = closed.number, state.clock[Clock.NOW]
     while number[ClosedNumber.PAST] < calendar.lookout.size and calendar.lookout[number[ClosedNumber.PAST]] <= now:
         number[ClosedNumber.PAST] += 1
@@ -148,7 +148,7 @@ def _turn_pages(calendar: Calendar, closed: Closed, state: State) -> int:
         number[ClosedNumber.LEARNED] += 1
         _expect(calendar, closed, c, calendar.nodes[c])
         state.counter[Counter.PLAN_HOLDS] = 0
-    while time_of(calendar, number[ClosedNumber.CHANGED]) <= now:
+    while time_of_change(calendar, number[ClosedNumber.CHANGED]) <= now:
         i = number[ClosedNumber.CHANGED]
         number[ClosedNumber.CHANGED] += 1
         c = calendar.change[i] >> 1
@@ -177,7 +177,7 @@ def _expect(calendar: Calendar, closed: Closed, c: int, nodes: int) -> None:
 def close(calendar: Calendar, closed: Closed, state: State, c: int) -> None:
     """Close nodes of a group: free ones now, the others as soon as they become free."""
     g, nodes = calendar.group[c], calendar.nodes[c]
-    if calendar.reservation[c] != NOBODYS:
+    if calendar.reservation[c] != NO_RESERVATION:
         closed.holder[g] = calendar.reservation[c]
     taken = min(nodes, state.free[g])
     state.free[g] -= taken
@@ -188,8 +188,8 @@ def close(calendar: Calendar, closed: Closed, state: State, c: int) -> None:
 @inlined
 def _open(calendar: Calendar, closed: Closed, state: State, c: int) -> None:
     g, nodes = calendar.group[c], calendar.nodes[c]
-    if calendar.reservation[c] != NOBODYS:
-        closed.holder[g] = NOBODYS
+    if calendar.reservation[c] != NO_RESERVATION:
+        closed.holder[g] = NO_RESERVATION
     paid = min(nodes, closed.owed[g])
     closed.owed[g] -= paid
     state.free[g] += nodes - paid
@@ -197,7 +197,7 @@ def _open(calendar: Calendar, closed: Closed, state: State, c: int) -> None:
 
 
 @inlined
-def start_with(extras: Extras | None, state: ExtraState | None, counts: Ints, planned_end: float) -> None:
+def hold_nodes(extras: Extras | None, state: ExtraState | None, counts: Ints, planned_end: float) -> None:
     """Note that a job holds these nodes until its planned end."""
     if extras is None or state is None:
         return
@@ -205,7 +205,7 @@ def start_with(extras: Extras | None, state: ExtraState | None, counts: Ints, pl
 
 
 @inlined
-def end_with(extras: Extras | None, extra_state: ExtraState | None, state: State, j: int) -> None:
+def release_nodes(extras: Extras | None, extra_state: ExtraState | None, state: State, j: int) -> None:
     """Note that a job no longer holds its nodes, just counted free; hand over those that are owed to closures."""
     if extras is None or extra_state is None:
         return
@@ -283,12 +283,12 @@ def _place_before_closures(
             return False
         if end_after(now + planned_duration(problem, j, state.scratch.chosen), now) <= closing:
             return True
-    return place_over_run(lookout, closed, problem, plan, state, j, state.free, state.load, now, NOBODY_BESIDE)
+    return place_over_run(lookout, closed, problem, plan, state, j, state.free, state.load, now, NO_SHADOW)
 
 
 @part
 def _stay_free(lookout: Floats, closed: Closed, nodes: int, end: float) -> bool:
-    # Whether so many nodes of the only group are left at every lookout before `end`.
+    # Whether this many nodes of the only group are left at every lookout before `end`.
     i, least = closed.number[ClosedNumber.PAST], nodes - closed.back[0]
     while i < lookout.size and lookout[i] < end:
         if closed.left[i, 0] < least:
@@ -355,15 +355,17 @@ def place_over_run(
 
 
 @inlined
-def spares_head(extras: Extras | None, extra_state: ExtraState | None, chosen: Ints, shadow: float, end: float) -> bool:
+def keeps_head_nodes(
+    extras: Extras | None, extra_state: ExtraState | None, chosen: Ints, shadow: float, end: float
+) -> bool:
     """Return whether a job on these nodes until `end` leaves the head its nodes at each lookout in the head's run."""
     if extras is None or extra_state is None:
         return True
-    return _spares_head(extras.calendar.lookout, extra_state.closed, chosen, shadow, end)
+    return _keeps_head_nodes(extras.calendar.lookout, extra_state.closed, chosen, shadow, end)
 
 
 @part
-def _spares_head(lookout: Floats, closed: Closed, chosen: Ints, shadow: float, end: float) -> bool:
+def _keeps_head_nodes(lookout: Floats, closed: Closed, chosen: Ints, shadow: float, end: float) -> bool:
     until = min(end, closed.head_until[0])
     i = first_after(lookout, shadow, closed.number[ClosedNumber.PAST])
     while i < lookout.size and lookout[i] < until:
@@ -390,7 +392,7 @@ def next_known(calendar: Calendar, now: float, i: int) -> int:
 
 
 @inlined
-def change(calendar: Calendar, i: int, left: Ints) -> bool:
+def apply_change(calendar: Calendar, i: int, left: Ints) -> bool:
     """Apply the i-th change to `left`; return whether it opens nodes."""
     c = calendar.change[i] >> 1
     opens = calendar.change[i] & 1 == 1
@@ -411,7 +413,7 @@ def covered_until(extras: Extras | None, state: ExtraState | None) -> float:
     """Return the time before which the profile includes all closings and openings."""
     if extras is None or state is None:
         return np.inf
-    return time_of(extras.calendar, state.closed.number[ClosedNumber.PLANNED])
+    return time_of_change(extras.calendar, state.closed.number[ClosedNumber.PLANNED])
 
 
 @inlined
@@ -428,14 +430,14 @@ def change_until(extras: Extras, state: ExtraState, now: float, time: float) -> 
     """Apply the known changes until this time to what is left where the profile ends."""
     calendar, closed = extras.calendar, state.closed
     i = closed.number[ClosedNumber.PLANNED]
-    while i < calendar.change.size and time_of(calendar, i) <= time:  # the time may be infinite
-        change(calendar, i, closed.beyond)
+    while i < calendar.change.size and time_of_change(calendar, i) <= time:  # the time may be infinite
+        apply_change(calendar, i, closed.beyond)
         i = next_known(calendar, now, i + 1)
     closed.number[ClosedNumber.PLANNED] = i
 
 
 @inlined
-def note_what_is_left(extras: Extras, state: ExtraState, profile: Profile, row: int, time: float) -> None:
+def set_breakpoint(extras: Extras, state: ExtraState, profile: Profile, row: int, time: float) -> None:
     """Set a breakpoint's time, and its free nodes to what is left from then on."""
     beyond = state.closed.beyond
     profile.time[row] = time

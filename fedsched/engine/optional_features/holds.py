@@ -16,8 +16,8 @@ from fedsched.core.jit import by_reference, constant, inlined, part
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Extras, ExtraState, Floats, Ints, State
 
-NEXT = constant(0)  # in `Held.number`
-ELSEWHERE, QUEUED, AWAY = constant(0), constant(1), constant(2)  # in `Held.what`
+NEXT = constant(0)  # in `HeldJobs.number`
+ELSEWHERE, QUEUED, AWAY = constant(0), constant(1), constant(2)  # in `HeldJobs.what`
 
 
 @by_reference
@@ -32,7 +32,7 @@ class Holds(NamedTuple):
 
 
 @by_reference
-class Held(NamedTuple):
+class HeldJobs(NamedTuple):
     """Which jobs are held now; empty if no job ever is."""
 
     number: Ints  # [0]: the next hold to begin
@@ -40,7 +40,7 @@ class Held(NamedTuple):
 
 
 @inlined
-def open_all(extras: Extras | None, state: ExtraState | None) -> None:
+def reset(extras: Extras | None, state: ExtraState | None) -> None:
     """Reset: all holds are to come."""
     if extras is None or state is None:
         return
@@ -50,16 +50,16 @@ def open_all(extras: Extras | None, state: ExtraState | None) -> None:
 
 
 @inlined
-def since(extras: Extras, j: int, moment: float, time: float) -> float:
+def eligible_since(extras: Extras, j: int, moment: float, time: float) -> float:
     """Return from when a job is eligible, given its holds; without holds it is eligible from `moment` on.
 
     Holds that begin after both `moment` and `time` do not count.
     """
-    return _since(extras.holds, j, moment, time) if extras.holds.first.size > 0 else moment
+    return _eligible_since(extras.holds, j, moment, time) if extras.holds.first.size > 0 else moment
 
 
 @part
-def _since(holds: Holds, j: int, moment: float, time: float) -> float:
+def _eligible_since(holds: Holds, j: int, moment: float, time: float) -> float:
     # The end of the last hold that has begun by then, if that is later than `moment`.
     found, latest = moment, max(moment, time)
     for h in range(holds.first[j], holds.first[j + 1]):
@@ -69,7 +69,7 @@ def _since(holds: Holds, j: int, moment: float, time: float) -> float:
 
 
 @inlined
-def has_joined(state: ExtraState | None, j: int) -> None:
+def note_joined(state: ExtraState | None, j: int) -> None:
     """Note that a job has joined the queue."""
     if state is None:
         return
@@ -78,7 +78,7 @@ def has_joined(state: ExtraState | None, j: int) -> None:
 
 
 @inlined
-def is_away(state: ExtraState | None, j: int) -> bool:
+def is_held(state: ExtraState | None, j: int) -> bool:
     """Return whether a job that was in the queue is held."""
     if state is None:
         return False
@@ -86,13 +86,13 @@ def is_away(state: ExtraState | None, j: int) -> bool:
 
 
 @inlined
-def goes_away(state: ExtraState, j: int) -> None:
+def note_held(state: ExtraState, j: int) -> None:
     """Note that a job that was in the queue is held."""
     state.held.what[j] = AWAY
 
 
 @inlined
-def is_gone(state: ExtraState, j: int) -> None:
+def note_gone(state: ExtraState, j: int) -> None:
     """Note that a job will not come back."""
     if state.held.what.size > 0:
         state.held.what[j] = ELSEWHERE
@@ -107,7 +107,7 @@ def next_hold(extras: Extras | None, state: ExtraState | None, run: State, time:
 
 
 @part
-def _next_hold(holds: Holds, held: Held, run: State, time: float) -> float:
+def _next_hold(holds: Holds, held: HeldJobs, run: State, time: float) -> float:
     place = held.number[NEXT]
     while place < holds.order.size and holds.begin[holds.order[place]] < time:
         h = holds.order[place]

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING
 
 from fedsched.core.jit import flag, inlined, part
 from fedsched.engine.numbers import Counter
-from fedsched.engine.optional_features.reservation_queues import waits_for_another_turn
+from fedsched.engine.optional_features.reservation_queues import is_in_other_queue
 from fedsched.engine.queue import parked_jobs
-from fedsched.engine.queue.parked_jobs import ASLEEP, AWAKE, HIDDEN, LONGEST, ORDERS, SHOWN
+from fedsched.engine.queue.parked_jobs import HIDDEN, LONGEST, ORDERS, PARKED, SHOWN, UNPARKED
 from fedsched.engine.queue.queue_tree import ABSENT, NEVER, set_leaf
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Extras, ExtraState, Ints, Limited, Limits, Plan, State
 
-NOT_ASLEEP = flag(False)
+NOT_PARKED = flag(False)
 
 
 @inlined
-def open_all(extras: Extras | None, state: ExtraState | None, plan: Plan, run: State) -> None:
+def reset(extras: Extras | None, state: ExtraState | None, plan: Plan, run: State) -> None:
     """Reset: nothing is taken of any limit, and no job waits; the queue is empty, and has its order."""
     if extras is None or state is None:
         return
@@ -36,11 +36,11 @@ def open_all(extras: Extras | None, state: ExtraState | None, plan: Plan, run: S
             limited.kind[j] = extras.limits.kind[j]
         limited.over[:] = 0
         limited.waiting[:] = 0
-        parked_jobs.line_up(extras.limits, limited.sleepers, plan, run)
+        parked_jobs.reset(extras.limits, limited.sleepers, plan, run)
 
 
 @inlined
-def bind(state: ExtraState | None) -> bool:
+def has_limits(state: ExtraState | None) -> bool:
     """Return whether there are limits at all."""
     if state is None:
         return False
@@ -48,8 +48,8 @@ def bind(state: ExtraState | None) -> bool:
 
 
 @inlined
-def are_many(state: ExtraState | None, jobs: int) -> bool:
-    """Return whether some kind has at least so many jobs, which are then better parked than grouped into classes."""
+def has_large_kind(state: ExtraState | None, jobs: int) -> bool:
+    """Return whether some kind has at least `jobs` jobs: parking them is better than grouping them into classes."""
     if state is None:
         return False
     return state.limited.left.size > 0 and state.limited.sleepers.number[LONGEST] >= jobs
@@ -62,7 +62,7 @@ def _is_over(limited: Limited, j: int) -> bool:
 
 
 @inlined
-def are_full(state: ExtraState | None, j: int) -> bool:
+def is_over_limit(state: ExtraState | None, j: int) -> bool:
     """Return whether a queued job may not start because one of its limits is full."""
     if state is None:
         return False
@@ -70,63 +70,65 @@ def are_full(state: ExtraState | None, j: int) -> bool:
 
 
 @inlined
-def joins(extras: Extras | None, state: ExtraState | None, run: State, j: int) -> bool:
+def note_joined(extras: Extras | None, state: ExtraState | None, run: State, j: int) -> bool:
     """Note that a job joins the queue; return whether it is under its limits, and so counts as queued."""
     if extras is None or state is None:
         return True
     if state.limited.left.size == 0:
         return True
-    return _joins(extras, state, run, j)
+    return _note_joined(extras, state, run, j)
 
 
 @part
-def _joins(extras: Extras, state: ExtraState, run: State, j: int) -> bool:
+def _note_joined(extras: Extras, state: ExtraState, run: State, j: int) -> bool:
     limited, k = state.limited, state.limited.kind[j]
     if k < 0:
         return True
     limited.waiting[k] += 1
-    if limited.over[k] > 0 and parked_jobs.may_sleep(state, j):
-        parked_jobs.fall_asleep(extras.limits, limited.sleepers, k, j, run.shortest[j])
+    if limited.over[k] > 0 and parked_jobs.may_park(state, j):
+        parked_jobs.park(extras.limits, limited.sleepers, k, j, run.shortest[j])
     else:
-        parked_jobs.stay_awake(limited.sleepers, k, j)
+        parked_jobs.add_unparked(limited.sleepers, k, j)
     return limited.over[k] == 0
 
 
 @inlined
-def leaves(extras: Extras, state: ExtraState, run: State, j: int) -> bool:
+def note_left(extras: Extras, state: ExtraState, run: State, j: int) -> bool:
     """Note that a job has left the queue's trees; return whether it was under its limits, and so counted as queued."""
     if state.limited.left.size == 0:
         return True
-    return _leaves(extras, state, run, j)
+    return _note_left(extras, state, run, j)
 
 
 @part
-def _leaves(extras: Extras, state: ExtraState, run: State, j: int) -> bool:
+def _note_left(extras: Extras, state: ExtraState, run: State, j: int) -> bool:
     limited, k = state.limited, state.limited.kind[j]
     if k < 0:
         return True
     limited.waiting[k] -= 1
-    if not parked_jobs.is_asleep(limited.sleepers, j):
-        parked_jobs.leave(limited.sleepers, k, j)
+    if not parked_jobs.is_parked(limited.sleepers, j):
+        parked_jobs.remove_unparked(limited.sleepers, k, j)
     else:
-        parked_jobs.stand_for_all(extras.limits, limited.sleepers, run, k, HIDDEN)
-        parked_jobs.get_up(extras.limits, limited.sleepers, k, j)
+        parked_jobs.show_entry(extras.limits, limited.sleepers, run, k, HIDDEN)
+        parked_jobs.remove_parked(extras.limits, limited.sleepers, k, j)
         if limited.over[k] == 0:
-            parked_jobs.stand_for_all(extras.limits, limited.sleepers, run, k, SHOWN)
+            parked_jobs.show_entry(extras.limits, limited.sleepers, run, k, SHOWN)
     return limited.over[k] == 0
 
 
 @inlined
-def wakes(extras: Extras | None, extra_state: ExtraState | None, state: State, order: Ints, position: int) -> bool:
+def expand_entry(
+    extras: Extras | None, extra_state: ExtraState | None, state: State, order: Ints, position: int
+) -> bool:
     """Expand the queue entry at a position if it stands for the parked jobs of a kind; return whether it does."""
     if extras is None or extra_state is None:
-        return NOT_ASLEEP
+        return NOT_PARKED
     if extra_state.limited.left.size == 0 or position < 0:
-        return NOT_ASLEEP
+        return NOT_PARKED
     limited, j = extra_state.limited, order[position]
-    if not parked_jobs.is_asleep(limited.sleepers, j):
-        return NOT_ASLEEP
-    parked_jobs.wake(extras.limits, limited.sleepers, state, limited.kind[j], j)
+    if not parked_jobs.is_parked(limited.sleepers, j):
+        return NOT_PARKED
+    parked_jobs.unpark(extras.limits, limited.sleepers, state, limited.kind[j], j)
     return True
 
 
@@ -142,7 +144,7 @@ def _taken(limits: Limits, i: int, counts: Ints) -> int:
 
 
 @inlined
-def suffice(extras: Extras | None, state: ExtraState | None, j: int, counts: Ints) -> bool:
+def allow(extras: Extras | None, state: ExtraState | None, j: int, counts: Ints) -> bool:
     """Return whether limits allow a job on these nodes; so far only its least number of nodes was checked [76]."""
     if extras is None or state is None:
         return True
@@ -156,7 +158,7 @@ def suffice(extras: Extras | None, state: ExtraState | None, j: int, counts: Int
 
 
 @inlined
-def suffice_alone(extras: Extras | None, j: int, counts: Ints) -> bool:
+def allow_alone(extras: Extras | None, j: int, counts: Ints) -> bool:
     """Return whether limits allow a job on these nodes if no other job runs."""
     if extras is None:
         return True
@@ -177,9 +179,9 @@ def take(extras: Extras | None, extra_state: ExtraState | None, state: State, j:
         return
     if extra_state.limited.left.size > 0 and extra_state.limited.kind[j] >= 0:
         limited, k = extra_state.limited, extra_state.limited.kind[j]
-        if limited.sleepers.what[j] == AWAKE:  # else it has run from the beginning
+        if limited.sleepers.what[j] == UNPARKED:  # else it has run from the beginning
             limited.waiting[k] -= 1
-            parked_jobs.leave(limited.sleepers, k, j)
+            parked_jobs.remove_unparked(limited.sleepers, k, j)
         for i in range(extras.limits.first[k], extras.limits.first[k + 1]):
             taken = _taken(extras.limits, i, state.counts[j])
             _change(extras, extra_state, state, extras.limits.counter[i], -taken)
@@ -230,23 +232,23 @@ def _change(extras: Extras, extra_state: ExtraState, state: State, c: int, by: i
 def _hide(extras: Extras, extra_state: ExtraState, state: State, k: int) -> None:
     # Jobs of queues that are not scanned now are hidden when their turn comes, or by `show_all`.
     limits, kinds = extras.limits, extra_state.limited.sleepers
-    everybodys = extra_state.apart.turn[0] < 0
-    if everybodys:
-        parked_jobs.stand_for_all(limits, kinds, state, k, HIDDEN)
+    in_general_queue = extra_state.apart.turn[0] < 0
+    if in_general_queue:
+        parked_jobs.show_entry(limits, kinds, state, k, HIDDEN)
     j = kinds.awake[k]
     while j >= 0:
         after = kinds.link[parked_jobs.NEXT, j]
         _set_leaves(extra_state, state, j, ABSENT, NEVER)
-        if everybodys and parked_jobs.may_sleep(extra_state, j):
-            parked_jobs.leave(kinds, k, j)
-            parked_jobs.fall_asleep(limits, kinds, k, j, state.shortest[j])
+        if in_general_queue and parked_jobs.may_park(extra_state, j):
+            parked_jobs.remove_unparked(kinds, k, j)
+            parked_jobs.park(limits, kinds, k, j, state.shortest[j])
         j = after
 
 
 @inlined
 def _show(extras: Extras, extra_state: ExtraState, state: State, k: int) -> None:
     limits, kinds = extras.limits, extra_state.limited.sleepers
-    parked_jobs.stand_for_all(limits, kinds, state, k, SHOWN)
+    parked_jobs.show_entry(limits, kinds, state, k, SHOWN)
     j = kinds.awake[k]
     while j >= 0:
         _set_leaves(extra_state, state, j, limits.tasks[j], state.shortest[j])
@@ -254,7 +256,7 @@ def _show(extras: Extras, extra_state: ExtraState, state: State, k: int) -> None
 
 
 @part
-def show_all(extras: Extras, extra_state: ExtraState, state: State) -> None:
+def update_shown(extras: Extras, extra_state: ExtraState, state: State) -> None:
     """Hide jobs of the general queue that are over a limit now, as jobs of reservations have started [46]."""
     for k in range(extra_state.limited.over.size):
         if extra_state.limited.over[k] > 0:
@@ -262,13 +264,13 @@ def show_all(extras: Extras, extra_state: ExtraState, state: State) -> None:
 
 
 @part
-def wake_all(extras: Extras, extra_state: ExtraState, state: State) -> None:
-    """End parking in this run: parked jobs wait awake."""
+def unpark_all(extras: Extras, extra_state: ExtraState, state: State) -> None:
+    """End parking in this run: each parked job waits as itself."""
     limits, limited = extras.limits, extra_state.limited
     for j in range(limited.sleepers.what.size):
-        if limited.sleepers.what[j] == ASLEEP:
+        if limited.sleepers.what[j] == PARKED:
             k = limited.kind[j]
-            parked_jobs.stay_awake(limited.sleepers, k, j)
+            parked_jobs.add_unparked(limited.sleepers, k, j)
             if limited.over[k] == 0:
                 _set_leaves(extra_state, state, j, limits.tasks[j], state.shortest[j])
     limited.sleepers.tasks[:] = ABSENT
@@ -277,18 +279,18 @@ def wake_all(extras: Extras, extra_state: ExtraState, state: State) -> None:
 
 
 @inlined
-def keep_awake(extras: Extras | None, extra_state: ExtraState | None, state: State) -> None:
+def stop_parking(extras: Extras | None, extra_state: ExtraState | None, state: State) -> None:
     """End parking in this run, if jobs may be parked."""
     if extras is None or extra_state is None:
         return
     if extra_state.limited.left.size > 0 and extra_state.limited.sleepers.number[ORDERS] > 0:
-        wake_all(extras, extra_state, state)
+        unpark_all(extras, extra_state, state)
 
 
 @inlined
 def _set_leaves(extra_state: ExtraState, state: State, j: int, tasks: int, shortest: float) -> None:
     # If jobs are backfilled in queue order, both queues are the same. Jobs of another queue have a turn of their own.
-    if waits_for_another_turn(extra_state, j):
+    if is_in_other_queue(extra_state, j):
         return
     set_leaf(state.queue, state.queue.position[j], tasks, shortest)
     set_leaf(state.backfill, state.backfill.position[j], tasks, shortest)

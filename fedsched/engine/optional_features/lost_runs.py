@@ -17,7 +17,7 @@ SO_FAR = constant(0)
 
 
 @inlined
-def forget(extras: ExtraState | None) -> None:
+def reset(extras: ExtraState | None) -> None:
     """Reset: no run is lost, as before the first job."""
     if extras is None:
         return
@@ -28,7 +28,7 @@ def forget(extras: ExtraState | None) -> None:
 
 
 @inlined
-def note(extras: ExtraState, problem: Problem, state: State, j: int, now: float, requeued: bool) -> None:
+def note_lost(extras: ExtraState, problem: Problem, state: State, j: int, now: float, requeued: bool) -> None:
     """Note that a job's run ends now and is lost."""
     lost = extras.lost
     run = lost.number[LostNumber.RUNS]

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.core.jit import by_reference, constant, inlined
-from fedsched.engine.pack.shape_arrays import seen
-from fedsched.engine.placement.tasks_per_node import places_on, standing_of, with_tasks
+from fedsched.engine.pack.shape_arrays import read_only
+from fedsched.engine.placement.tasks_per_node import places_on, tasks_per_node_of, with_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +66,7 @@ def choose_shapes(state: ExtraState | None) -> bool:
 
 
 @inlined
-def open_all(extras: Extras | None, state: ExtraState | None) -> None:
+def reset(extras: Extras | None, state: ExtraState | None) -> None:
     """Reset: every job has its first shape."""
     if extras is None or state is None:
         return
@@ -96,7 +96,7 @@ def begin_instant(state: ExtraState | None) -> None:
 
 
 @inlined
-def asked_tasks(extras: Extras | None, tasks: Ints, j: int) -> int:
+def first_shape_tasks(extras: Extras | None, tasks: Ints, j: int) -> int:
     """Return the tasks of a job's first shape, which queue orders use."""
     if extras is None:
         return tasks[j]
@@ -105,7 +105,7 @@ def asked_tasks(extras: Extras | None, tasks: Ints, j: int) -> int:
 
 
 @inlined
-def asked_estimate(extras: Extras | None, estimate: Floats, j: int) -> float:
+def first_shape_estimate(extras: Extras | None, estimate: Floats, j: int) -> float:
     """Return the estimate of a job's first shape, which queue orders use."""
     if extras is None:
         return estimate[j]
@@ -134,24 +134,24 @@ def in_each_shape(problem: Problem, usable: Ints) -> Iterator[Problem]:
     for k in range(1, int(many.max())):
         at = moldable.first[:-1] + np.minimum(k, many - 1)
         tasks = wanted = moldable.tasks[at]
-        shaped, standing = problem, standing_of(problem)
-        if moldable.on_nodes.size and standing is not None:
-            if standing.row.size:
-                wanted = np.where(standing.row >= 0, moldable.on_nodes[at], tasks)
-            shaped = with_tasks(problem, seen(np.where(wanted <= held, moldable.on_nodes[at], standing.tasks)))
-        yield shaped._replace(tasks=seen(np.where(wanted <= held, tasks, problem.tasks)))
+        shaped, per_node = problem, tasks_per_node_of(problem)
+        if moldable.on_nodes.size and per_node is not None:
+            if per_node.row.size:
+                wanted = np.where(per_node.row >= 0, moldable.on_nodes[at], tasks)
+            shaped = with_tasks(problem, read_only(np.where(wanted <= held, moldable.on_nodes[at], per_node.tasks)))
+        yield shaped._replace(tasks=read_only(np.where(wanted <= held, tasks, problem.tasks)))
 
 
-def as_chosen(problem: Problem, state: State) -> Problem:
+def with_current_shapes(problem: Problem, state: State) -> Problem:
     """Return the problem with the shapes that its jobs have in this state; they change as the state does."""
     if problem.extras is None or state.extras is None or moldable_of(problem) is None:
         return problem
     molded, extras = state.extras.molded, problem.extras
-    tasks = seen(molded.tasks)
+    tasks = read_only(molded.tasks)
     if extras.limits.tasks.size:
         extras = extras._replace(limits=extras.limits._replace(tasks=tasks))
     if molded.on_nodes.size:
-        extras = extras._replace(standing=extras.standing._replace(tasks=seen(molded.on_nodes)))
+        extras = extras._replace(standing=extras.standing._replace(tasks=read_only(molded.on_nodes)))
     return problem._replace(
-        tasks=tasks, runtime=seen(molded.runtime), estimate=seen(molded.estimate), extras=extras
+        tasks=tasks, runtime=read_only(molded.runtime), estimate=read_only(molded.estimate), extras=extras
     )

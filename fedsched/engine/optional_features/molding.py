@@ -17,8 +17,8 @@ from fedsched.engine.loop.passes import sort_queues
 from fedsched.engine.loop.running import release_pending
 from fedsched.engine.numbers import Counter
 from fedsched.engine.optional_features.moldable import PLANNED_TO, STANDS, take_shape
-from fedsched.engine.optional_features.reservation_passes import stands, turn_back, turn_to
-from fedsched.engine.optional_features.reservation_queues import EVERYBODYS
+from fedsched.engine.optional_features.reservation_passes import enter_reservation, is_active, leave_reservation
+from fedsched.engine.optional_features.reservation_queues import GENERAL_QUEUE
 from fedsched.engine.placement.node_choice import fill_demand, planned_duration, shortest_duration
 from fedsched.engine.profile.breakpoints import NOW
 from fedsched.engine.profile.free_profile import fill_profile, first_fit, reserve_window
@@ -45,33 +45,33 @@ def choose_shape(
 
 @part
 def _choose(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, j: int) -> None:
-    apart, reservation = extra_state.apart, EVERYBODYS
-    if apart.of_job.size > 0:
-        reservation = apart.of_job[j]
+    own_queues, reservation = extra_state.apart, GENERAL_QUEUE
+    if own_queues.of_job.size > 0:
+        reservation = own_queues.of_job[j]
     if problem.same_time == SameTime.SEQUENTIAL:
         release_pending(extras, state)
-    if reservation == EVERYBODYS:
+    if reservation == GENERAL_QUEUE:
         sort_queues(problem, plan, state)
-        _take_first_to_end(extras, extra_state, problem, plan, state, j)
-    elif stands(extra_state, reservation):
+        _choose_first_to_end(extras, extra_state, problem, plan, state, j)
+    elif is_active(extra_state, reservation):
         sort_queues(problem, plan, state)
         extra_state.molded.number[STANDS] = 0
-        view = turn_to(extras, extra_state, problem, plan, state, reservation)
-        _take_first_to_end(extras, extra_state, problem, plan, view, j)
-        turn_back(extras, extra_state, problem, plan, state, view, reservation)
+        view = enter_reservation(extras, extra_state, problem, plan, state, reservation)
+        _choose_first_to_end(extras, extra_state, problem, plan, view, j)
+        leave_reservation(extras, extra_state, problem, plan, state, view, reservation)
         extra_state.molded.number[STANDS] = 0
     state.counter[Counter.PLAN_HOLDS] = 0
 
 
 @part
-def _take_first_to_end(
+def _choose_first_to_end(
     extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, j: int
 ) -> None:
     moldable, molded = extras.moldable, extra_state.molded
     _copy(state.load, molded.true_load)
     if molded.number[STANDS] == 1:
         _copy(molded.load, state.load)
-    _plan_who_waits(extra_state, problem, plan, state)
+    _plan_waiting_jobs(extra_state, problem, plan, state)
     _copy(state.load, molded.load)
     groups, caps = problem.groups, 0
     for g in range(groups.nodes.size):
@@ -94,7 +94,7 @@ def _take_first_to_end(
 
 
 @part
-def _plan_who_waits(extra_state: ExtraState, problem: Problem, plan: Plan, state: State) -> None:
+def _plan_waiting_jobs(extra_state: ExtraState, problem: Problem, plan: Plan, state: State) -> None:
     number, queue = extra_state.molded.number, state.queue
     if number[STANDS] == 0:
         fill_profile(problem, plan, state)

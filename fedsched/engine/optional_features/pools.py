@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @inlined
-def open_all(extras: Extras | None, state: ExtraState | None) -> None:
+def reset(extras: Extras | None, state: ExtraState | None) -> None:
     """Reset: every pool is full, as before the first job."""
     if extras is None or state is None:
         return
@@ -41,7 +41,7 @@ def give_back(extras: Extras | None, state: ExtraState | None, j: int) -> None:
 
 
 @inlined
-def _bear(need: Ints, j: int, left: Ints) -> bool:
+def _allow(need: Ints, j: int, left: Ints) -> bool:
     borne = True
     for p in range(left.size):
         borne = borne and need[j, p] <= left[p]
@@ -53,14 +53,14 @@ def suffice(extras: Extras | None, state: ExtraState | None, j: int) -> bool:
     """Return whether enough is left now for a job."""
     if extras is None or state is None:
         return True
-    return _bear(extras.pools.need, j, state.pools.free)
+    return _allow(extras.pools.need, j, state.pools.free)
 
 
 # ---- sets of jobs that need the same pools, each with its least needs (queue/classes.py)
 
 
 @inlined
-def are(state: ExtraState | None) -> int:
+def pool_count(state: ExtraState | None) -> int:
     """Return how many pools there are."""
     if state is None:
         return 0
@@ -68,7 +68,7 @@ def are(state: ExtraState | None) -> int:
 
 
 @inlined
-def are_those_of(extras: Extras | None, least: Ints, j: int) -> bool:
+def needs_same_pools(extras: Extras | None, least: Ints, j: int) -> bool:
     """Return whether a job needs exactly the pools that a set of jobs needs."""
     if extras is None:
         return True
@@ -162,7 +162,7 @@ def _some_of_each(left: Ints, which: int) -> bool:
 
 
 @inlined
-def restart_holding(extras: Extras | None, state: ExtraState | None) -> None:
+def unblock_all(extras: Extras | None, state: ExtraState | None) -> None:
     """Reset: no waiting job blocks a pool, as a pass over local queues begins."""
     if extras is None or state is None:
         return
@@ -171,7 +171,7 @@ def restart_holding(extras: Extras | None, state: ExtraState | None) -> None:
 
 
 @inlined
-def hold(extras: Extras | None, state: ExtraState | None, j: int) -> None:
+def block(extras: Extras | None, state: ExtraState | None, j: int) -> None:
     """Let a waiting job block its pools for the jobs behind it."""
     if extras is None or state is None:
         return
@@ -181,7 +181,7 @@ def hold(extras: Extras | None, state: ExtraState | None, j: int) -> None:
 
 
 @inlined
-def are_held(extras: Extras | None, state: ExtraState | None, j: int) -> bool:
+def is_blocked(extras: Extras | None, state: ExtraState | None, j: int) -> bool:
     """Return whether a job needs a pool that a waiting job ahead of it blocks."""
     if extras is None or state is None:
         return False
@@ -217,7 +217,7 @@ def suffice_then(extras: Extras | None, state: ExtraState | None, j: int) -> boo
     """Return whether a job's needs fit into what is left at the head's start, beside what is reserved."""
     if extras is None or state is None:
         return True
-    return _bear(extras.pools.need, j, state.pools.extra)
+    return _allow(extras.pools.need, j, state.pools.extra)
 
 
 @inlined

@@ -1,7 +1,7 @@
 """Power caps: the planned watts of jobs stay under them, from a job's start to its planned end [70].
 
-A ceiling is what a cap leaves beside idle nodes. A job that holds nodes takes some of it until its planned end. What is
-taken now is kept. What is taken later is summed over the planned ends, and only if a cap changes within the run in
+A cap leaves some power beside idle nodes. A job that holds nodes takes some of it until its planned end. What is taken
+now is stored. What is taken later is summed over the planned ends, and only if a cap changes within the run in
 question: between two changes, what is left can only grow.
 
 Every function takes the extras first, and is compiled to nothing if a problem has none.
@@ -22,18 +22,18 @@ from fedsched.engine.placement.node_choice import planned_duration
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Ends, Extras, ExtraState, Floats, Ints, Problem, State
 
-NOBODY, SOMEBODY = constant(-1), constant(0)  # `head` of `bear`: without EASY's head, or beside it
-AT_START = constant(1)  # in `Ceilings.looks`
+WITHOUT_HEAD, BESIDE_HEAD = constant(-1), constant(0)  # `head` of `allow`: without EASY's head, or beside it
+AT_START = constant(1)  # in `PowerCaps.looks`
 
 
 @by_reference
-class Ceilings(NamedTuple):
+class PowerCaps(NamedTuple):
     """Caps as step functions, and what each node of a job takes of them, in milliwatts; empty without caps."""
 
     first: Ints  # cap: its steps are from here to the next one's
     time: Floats
     left: Ints  # what the cap leaves beside idle nodes from then on
-    period: Floats  # cap: its steps recur after so many seconds; infinite: they do not
+    period: Floats  # cap: the seconds after which its steps recur; infinite: they do not
     turn: Ints  # cap: the number of the period that contains t0
     begun: Ints  # cap: how many steps of that period have begun by t0, at least one
     covers: Ints  # cap x group: 1: it applies to these nodes
@@ -42,8 +42,8 @@ class Ceilings(NamedTuple):
 
 
 @by_reference
-class Beneath(NamedTuple):
-    """What is taken of each ceiling, and the current step of each cap."""
+class PowerCapState(NamedTuple):
+    """What is taken of each cap, and its current step."""
 
     taken: Ints  # by jobs that hold nodes now
     step: Ints  # steps since the begin of the period that contains t0
@@ -53,7 +53,7 @@ class Beneath(NamedTuple):
 
 
 @inlined
-def any_caps(extras: Extras | None) -> bool:
+def has_caps(extras: Extras | None) -> bool:
     """Return whether there are caps at all."""
     if extras is None:
         return False
@@ -64,30 +64,30 @@ def any_caps(extras: Extras | None) -> bool:
 
 
 @inlined
-def open_all(extras: Extras | None, state: ExtraState | None, t0: float) -> None:
+def reset(extras: Extras | None, state: ExtraState | None, t0: float) -> None:
     """Reset: no job holds nodes, and the caps are those of t0."""
     if extras is None or state is None:
         return
-    beneath = state.beneath
-    beneath.quiet[0] = t0
-    for c in range(beneath.taken.size):
-        beneath.taken[c] = 0
-        beneath.step[c] = extras.ceilings.begun[c]
+    cap_state = state.beneath
+    cap_state.quiet[0] = t0
+    for c in range(cap_state.taken.size):
+        cap_state.taken[c] = 0
+        cap_state.step[c] = extras.ceilings.begun[c]
 
 
 @inlined
-def _time_of(ceilings: Ceilings, c: int, step: int) -> float:
+def _time_of(caps: PowerCaps, c: int, step: int) -> float:
     # When the cap's next step begins after `step` steps.
-    first, steps = ceilings.first[c], ceilings.first[c + 1] - ceilings.first[c]
-    if ceilings.period[c] == np.inf:
-        return ceilings.time[first + step] if step < steps else np.inf
-    return ceilings.time[first + step % steps] + (ceilings.turn[c] + step // steps) * ceilings.period[c]
+    first, steps = caps.first[c], caps.first[c + 1] - caps.first[c]
+    if caps.period[c] == np.inf:
+        return caps.time[first + step] if step < steps else np.inf
+    return caps.time[first + step % steps] + (caps.turn[c] + step // steps) * caps.period[c]
 
 
 @inlined
-def _left_after(ceilings: Ceilings, c: int, step: int) -> int:
+def _left_after(caps: PowerCaps, c: int, step: int) -> int:
     # What the cap leaves after `step` steps.
-    return ceilings.left[ceilings.first[c] + (step - 1) % (ceilings.first[c + 1] - ceilings.first[c])]
+    return caps.left[caps.first[c] + (step - 1) % (caps.first[c + 1] - caps.first[c])]
 
 
 @inlined
@@ -99,47 +99,47 @@ def next_step(extras: Extras | None, extra_state: ExtraState | None, state: Stat
 
 
 @inlined
-def _next_step(ceilings: Ceilings, beneath: Beneath, anybody_runs: bool) -> float:
+def _next_step(caps: PowerCaps, cap_state: PowerCapState, anybody_runs: bool) -> float:
     again, once, longest = np.inf, np.inf, 0.0
-    for c in range(ceilings.period.size):
-        time = _time_of(ceilings, c, beneath.step[c])
-        if ceilings.period[c] == np.inf:
+    for c in range(caps.period.size):
+        time = _time_of(caps, c, cap_state.step[c])
+        if caps.period[c] == np.inf:
             once = min(once, time)
         else:
             again = min(again, time)
-            longest = max(longest, ceilings.period[c])
-    if not anybody_runs and again > beneath.quiet[0] + longest:
+            longest = max(longest, caps.period[c])
+    if not anybody_runs and again > cap_state.quiet[0] + longest:
         again = np.inf  # nothing has happened in a whole period, so nothing will
     return min(again, once)
 
 
 @part
-def take_steps(ceilings: Ceilings, beneath: Beneath, now: float, quiet: bool) -> bool:
+def take_steps(caps: PowerCaps, cap_state: PowerCapState, now: float, quiet: bool) -> bool:
     """Advance the caps that change by now; return whether any does. `quiet`: nothing else happens at this instant."""
     changed = False
-    for c in range(ceilings.period.size):
-        while _time_of(ceilings, c, beneath.step[c]) <= now:
-            beneath.step[c] += 1
+    for c in range(caps.period.size):
+        while _time_of(caps, c, cap_state.step[c]) <= now:
+            cap_state.step[c] += 1
             changed = True
-            quiet = quiet and ceilings.period[c] < np.inf
+            quiet = quiet and caps.period[c] < np.inf
     if not quiet:
-        beneath.quiet[0] = now
+        cap_state.quiet[0] = now
     return changed
 
 
 @inlined
-def taken_by(ceilings: Ceilings, c: int, j: int, counts: Ints) -> int:
-    """Return what a job on these nodes takes of a ceiling, in milliwatts."""
+def taken_by(caps: PowerCaps, c: int, j: int, counts: Ints) -> int:
+    """Return what a job on these nodes takes of a cap, in milliwatts."""
     taken = 0
     for g in range(counts.size):
-        if ceilings.covers[c, g] == 1:
-            taken += counts[g] * ceilings.need[j, g]
+        if caps.covers[c, g] == 1:
+            taken += counts[g] * caps.need[j, g]
     return taken
 
 
 @inlined
 def take(extras: Extras | None, state: ExtraState | None, j: int, counts: Ints) -> None:
-    """Count what a job on these nodes takes of each ceiling."""
+    """Count what a job on these nodes takes of each cap."""
     if extras is None or state is None:
         return
     for c in range(state.beneath.taken.size):
@@ -148,7 +148,7 @@ def take(extras: Extras | None, state: ExtraState | None, j: int, counts: Ints) 
 
 @inlined
 def give_back(extras: Extras | None, state: ExtraState | None, j: int, counts: Ints) -> None:
-    """Give back what a job on these nodes took of each ceiling."""
+    """Give back what a job on these nodes took of each cap."""
     if extras is None or state is None:
         return
     for c in range(state.beneath.taken.size):
@@ -159,7 +159,7 @@ def give_back(extras: Extras | None, state: ExtraState | None, j: int, counts: I
 
 
 @inlined
-def bear_now(extras: Extras | None, extra_state: ExtraState | None, problem: Problem, state: State, j: int) -> bool:
+def allow_now(extras: Extras | None, extra_state: ExtraState | None, problem: Problem, state: State, j: int) -> bool:
     """Return whether the caps allow a job from now to its planned end, on the nodes in `state.scratch.chosen`."""
     if extras is None or extra_state is None:
         return True
@@ -167,45 +167,47 @@ def bear_now(extras: Extras | None, extra_state: ExtraState | None, problem: Pro
         return True
     now = state.clock[Clock.NOW]
     end = end_after(now + planned_duration(problem, j, state.scratch.chosen), now)
-    return bear(extras.ceilings, extra_state.beneath, state, j, now, end, NOBODY)
+    return allow(extras.ceilings, extra_state.beneath, state, j, now, end, WITHOUT_HEAD)
 
 
 @part
-def bear(ceilings: Ceilings, beneath: Beneath, state: State, j: int, begin: float, end: float, head: int) -> bool:
+def allow(
+    caps: PowerCaps, cap_state: PowerCapState, state: State, j: int, begin: float, end: float, head: int
+) -> bool:
     """Return whether the caps allow a job on the chosen nodes from `begin`, now or later, to `end`.
 
     If `head` is at least 0, what EASY's head reserves counts too; then `begin` is not before the head's start.
     """
-    for c in range(ceilings.period.size):
-        need = taken_by(ceilings, c, j, state.scratch.chosen) + (beneath.head[c] if head >= 0 else 0)
-        step = beneath.step[c]
-        while _time_of(ceilings, c, step) <= begin:
+    for c in range(caps.period.size):
+        need = taken_by(caps, c, j, state.scratch.chosen) + (cap_state.head[c] if head >= 0 else 0)
+        step = cap_state.step[c]
+        while _time_of(caps, c, step) <= begin:
             step += 1
-        if need > _room(ceilings, beneath, state, c, step, begin):
+        if need > _left_at(caps, cap_state, state, c, step, begin):
             return False
-        time = _time_of(ceilings, c, step)
-        while ceilings.looks[0] != AT_START and time < end:
+        time = _time_of(caps, c, step)
+        while caps.looks[0] != AT_START and time < end:
             step += 1
-            if need > _room(ceilings, beneath, state, c, step, time):
+            if need > _left_at(caps, cap_state, state, c, step, time):
                 return False
-            time = _time_of(ceilings, c, step)
+            time = _time_of(caps, c, step)
     return True
 
 
 @inlined
-def _room(ceilings: Ceilings, beneath: Beneath, state: State, c: int, step: int, time: float) -> int:
+def _left_at(caps: PowerCaps, cap_state: PowerCapState, state: State, c: int, step: int, time: float) -> int:
     # What the cap leaves after `step` steps, less what jobs take that run at `time` as planned.
-    left = _left_after(ceilings, c, step)
+    left = _left_after(caps, c, step)
     if time <= state.clock[Clock.NOW]:
-        return left - beneath.taken[c]
-    return left - _taken_at(ceilings, state, state.ends, c, time)
+        return left - cap_state.taken[c]
+    return left - _taken_at(caps, state, state.ends, c, time)
 
 
 @inlined
-def _taken_at(ceilings: Ceilings, state: State, ends: Ends, c: int, time: float) -> int:
+def _taken_at(caps: PowerCaps, state: State, ends: Ends, c: int, time: float) -> int:
     taken, i = 0, 0
     while i < state.counter[Counter.ENDS] and ends.time[i] > time:
-        taken += taken_by(ceilings, c, ends.job[i], state.counts[ends.job[i]])
+        taken += taken_by(caps, c, ends.job[i], state.counts[ends.job[i]])
         i += 1
     return taken
 
@@ -216,37 +218,37 @@ def _taken_at(ceilings: Ceilings, state: State, ends: Ends, c: int, time: float)
 @inlined
 def next_after(extras: Extras, extra_state: ExtraState, time: float) -> float:
     """Return when a cap next changes after `time`, which is not before now."""
-    ceilings, found = extras.ceilings, np.inf
-    for c in range(ceilings.period.size):
+    caps, found = extras.ceilings, np.inf
+    for c in range(caps.period.size):
         step = extra_state.beneath.step[c]
-        while _time_of(ceilings, c, step) <= time:
+        while _time_of(caps, c, step) <= time:
             step += 1
-        found = min(found, _time_of(ceilings, c, step))
+        found = min(found, _time_of(caps, c, step))
     return found
 
 
 @inlined
 def changes_for_good(extras: Extras, time: float) -> bool:
     """Return whether a cap that does not recur changes at this time."""
-    ceilings, found = extras.ceilings, False
-    for c in range(ceilings.period.size):
-        if ceilings.period[c] == np.inf:
-            for i in range(ceilings.first[c], ceilings.first[c + 1]):
-                found = found or ceilings.time[i] == time
+    caps, found = extras.ceilings, False
+    for c in range(caps.period.size):
+        if caps.period[c] == np.inf:
+            for i in range(caps.first[c], caps.first[c + 1]):
+                found = found or caps.time[i] == time
     return found
 
 
 @inlined
 def any_for_good_after(extras: Extras, time: float) -> bool:
     """Return whether a cap that does not recur changes after this time."""
-    ceilings, found = extras.ceilings, False
-    for c in range(ceilings.period.size):
-        found = found or (ceilings.period[c] == np.inf and ceilings.time[ceilings.first[c + 1] - 1] > time)
+    caps, found = extras.ceilings, False
+    for c in range(caps.period.size):
+        found = found or (caps.period[c] == np.inf and caps.time[caps.first[c + 1] - 1] > time)
     return found
 
 
 @inlined
-def longest_turn(extras: Extras) -> float:
+def longest_period(extras: Extras) -> float:
     """Return the longest period of the recurring caps, in seconds; 0 if there are none."""
     longest = 0.0
     for c in range(extras.ceilings.period.size):
@@ -257,7 +259,7 @@ def longest_turn(extras: Extras) -> float:
 
 @inlined
 def reserve(extras: Extras, extra_state: ExtraState, head: int, counts: Ints, until: float) -> None:
-    """Reserve what EASY's head takes of each ceiling on these nodes until its planned end."""
+    """Reserve what EASY's head takes of each cap on these nodes until its planned end."""
     for c in range(extra_state.beneath.head.size):
         extra_state.beneath.head[c] = taken_by(extras.ceilings, c, head, counts)
     extra_state.beneath.head_until[0] = until
@@ -271,7 +273,7 @@ def reserve_nothing(extra_state: ExtraState) -> None:
 
 
 @inlined
-def spare_head(
+def keeps_head_power(
     extras: Extras | None, extra_state: ExtraState | None, state: State, j: int, shadow: float, end: float
 ) -> bool:
     """Return whether a job on the chosen nodes until `end` leaves the head its power from the shadow time on."""
@@ -280,10 +282,10 @@ def spare_head(
     until = extra_state.beneath.head_until[0]
     if extras.ceilings.period.size == 0 or until == -np.inf:
         return True
-    return bear(extras.ceilings, extra_state.beneath, state, j, shadow, min(end, until), SOMEBODY)
+    return allow(extras.ceilings, extra_state.beneath, state, j, shadow, min(end, until), BESIDE_HEAD)
 
 
-def turn_of(time: float, first: float, period: float) -> int:
+def period_of(time: float, first: float, period: float) -> int:
     """Return the number of the signal's period that contains a time, so that its first step has begun by then."""
     if math.isinf(period):
         return 0

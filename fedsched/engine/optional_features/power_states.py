@@ -24,7 +24,7 @@ class Powered(NamedTuple):
 
 
 @inlined
-def open_all(extras: Extras | None, state: ExtraState | None, nodes: Ints, t0: float) -> None:
+def reset(extras: Extras | None, state: ExtraState | None, nodes: Ints, t0: float) -> None:
     """Reset: all nodes are on, and idle since t0."""
     if extras is None or state is None:
         return

@@ -19,53 +19,53 @@ from fedsched.engine.loop.feature_flags import more_than_closing
 from fedsched.engine.loop.passes import may_start_some, pass_over_apart, sort_queues
 from fedsched.engine.numbers import ClassNumber, Clock, ClosedTime, Counter
 from fedsched.engine.optional_features import limits
-from fedsched.engine.optional_features.reservation_queues import EVERYBODYS, TURN
+from fedsched.engine.optional_features.reservation_queues import CURRENT, GENERAL_QUEUE
 from fedsched.engine.queue.queue_tree import ABSENT, NEVER, set_leaf, shown_tasks
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Extras, ExtraState, Plan, Problem
-    from fedsched.engine.optional_features.reservation_queues import Apart
+    from fedsched.engine.optional_features.reservation_queues import ReservationQueues
 
 BEYOND_REACH = constant(1 << 40)  # more nodes than there are, closed to jobs of a reservation elsewhere
 ENDLESS = np.iinfo(np.int64).max  # the patience with which a queue stays ungrouped
 
 
 @inlined
-def pass_over_reservations(problem: Problem, plan: Plan, state: State) -> None:
+def run_reservation_passes(problem: Problem, plan: Plan, state: State) -> None:
     """Go over the queue of each active reservation, in the order of the calendar."""
-    _pass_over_reservations(more_than_closing(problem.extras), state.extras, problem, plan, state)
+    _run_reservation_passes(more_than_closing(problem.extras), state.extras, problem, plan, state)
 
 
 @inlined
-def _pass_over_reservations(
+def _run_reservation_passes(
     extras: Extras | None, extra_state: ExtraState | None, problem: Problem, plan: Plan, state: State
 ) -> None:
     if extras is None or extra_state is None:
         return
     if extra_state.apart.of_job.size > 0 and extra_state.apart.number.sum() > 0:
-        _go_over(extras, extra_state, problem, plan, state)
+        _run_passes(extras, extra_state, problem, plan, state)
 
 
 @part
-def _go_over(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State) -> None:
-    apart, started = extra_state.apart, state.counter[Counter.STARTED]
+def _run_passes(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State) -> None:
+    own_queues, started = extra_state.apart, state.counter[Counter.STARTED]
     sorted_already = False
-    for r in range(apart.number.size):
-        if apart.number[r] == 0 or not stands(extra_state, r):
+    for r in range(own_queues.number.size):
+        if own_queues.number[r] == 0 or not is_active(extra_state, r):
             continue
         if not sorted_already:
             sort_queues(problem, plan, state)
             sorted_already = True
-        view = turn_to(extras, extra_state, problem, plan, state, r)
+        view = enter_reservation(extras, extra_state, problem, plan, state, r)
         if may_start_some(plan, view):
             pass_over_apart(problem, plan, view)
-        turn_back(extras, extra_state, problem, plan, state, view, r)
+        leave_reservation(extras, extra_state, problem, plan, state, view, r)
     if state.counter[Counter.STARTED] > started:
-        limits.show_all(extras, extra_state, state)
+        limits.update_shown(extras, extra_state, state)
 
 
 @inlined
-def stands(extra_state: ExtraState, r: int) -> bool:
+def is_active(extra_state: ExtraState, r: int) -> bool:
     """Return whether a reservation is active: it has begun and not ended."""
     found = False
     for holder in extra_state.closed.holder:
@@ -74,27 +74,27 @@ def stands(extra_state: ExtraState, r: int) -> bool:
 
 
 @inlined
-def turn_to(
+def enter_reservation(
     extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, r: int
 ) -> State:
     """Change the state to the view of a reservation's jobs, and return it with their queue, which is sorted."""
-    view = queued_apart(extra_state.apart, state)
-    show(extras, extra_state, problem, plan, view, r)
-    _turn_to(extras, extra_state, problem, state, r)
+    view = with_reservation_queue(extra_state.apart, state)
+    show_queue(extras, extra_state, problem, plan, view, r)
+    _enter_reservation(extras, extra_state, problem, state, r)
     return view
 
 
 @inlined
-def turn_back(
+def leave_reservation(
     extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, view: State, r: int
 ) -> None:
     """Change the state back to the view of the other jobs."""
-    _turn_back(extra_state, problem, state, r)
-    hide(extras, extra_state.apart, plan, view, r)
+    _leave_reservation(extra_state, problem, state, r)
+    hide_queue(extras, extra_state.apart, plan, view, r)
 
 
 @inlined
-def queued_apart(apart: Apart, state: State) -> State:
+def with_reservation_queue(own_queues: ReservationQueues, state: State) -> State:
     """Return the same state with the queue of a reservation; its jobs keep their places in the general queue."""
     queue, backfill = state.queue, state.backfill
     return State(
@@ -110,16 +110,16 @@ def queued_apart(apart: Apart, state: State) -> State:
         state.ends,
         state.free,
         state.load,
-        Queue(queue.order, queue.position, apart.tasks, apart.shortest, queue.key, queue.members),
+        Queue(queue.order, queue.position, own_queues.tasks, own_queues.shortest, queue.key, queue.members),
         Queue(
             backfill.order,
             backfill.position,
-            apart.backfill_tasks,
-            apart.backfill_shortest,
+            own_queues.backfill_tasks,
+            own_queues.backfill_shortest,
             backfill.key,
             backfill.members,
         ),
-        Classes(apart.classes, apart.durations, state.classes.rooms),
+        Classes(own_queues.classes, own_queues.durations, state.classes.rooms),
         state.profile,
         state.packing,
         state.scratch,
@@ -128,29 +128,29 @@ def queued_apart(apart: Apart, state: State) -> State:
 
 
 @inlined
-def show(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, view: State, r: int) -> None:
+def show_queue(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, view: State, r: int) -> None:
     """Fill the trees with the reservation's waiting jobs that can still end within it; its queue is scanned now."""
-    apart, first, now = extra_state.apart, extras.reserved.first[r], view.clock[Clock.NOW]
-    apart.turn[TURN] = r
-    apart.classes[ClassNumber.CLASSES], apart.classes[ClassNumber.PATIENCE] = 0, ENDLESS
-    for i in range(first, first + apart.number[r]):
-        j = apart.waits[i]
+    own_queues, first, now = extra_state.apart, extras.reserved.first[r], view.clock[Clock.NOW]
+    own_queues.turn[CURRENT] = r
+    own_queues.classes[ClassNumber.CLASSES], own_queues.classes[ClassNumber.PATIENCE] = 0, ENDLESS
+    for i in range(first, first + own_queues.number[r]):
+        j = own_queues.waits[i]
         if np.isnan(view.start[j]) and end_after(now + view.shortest[j], now) <= extras.reserved.end[r]:
             _set_leaves(plan, view, j, shown_tasks(view.extras, problem.tasks[j], j), view.shortest[j])
 
 
 @inlined
-def hide(extras: Extras, apart: Apart, plan: Plan, view: State, r: int) -> None:
+def hide_queue(extras: Extras, own_queues: ReservationQueues, plan: Plan, view: State, r: int) -> None:
     """Empty the trees, drop jobs that have started, and go back to the general queue."""
     first, left = extras.reserved.first[r], 0
-    for i in range(first, first + apart.number[r]):
-        j = apart.waits[i]
+    for i in range(first, first + own_queues.number[r]):
+        j = own_queues.waits[i]
         _set_leaves(plan, view, j, ABSENT, NEVER)
         if np.isnan(view.start[j]):
-            apart.waits[first + left] = j
+            own_queues.waits[first + left] = j
             left += 1
-    apart.number[r] = left
-    apart.turn[TURN] = EVERYBODYS
+    own_queues.number[r] = left
+    own_queues.turn[CURRENT] = GENERAL_QUEUE
 
 
 @inlined
@@ -161,11 +161,11 @@ def _set_leaves(plan: Plan, view: State, j: int, tasks: int, shortest: float) ->
 
 
 @inlined
-def _turn_to(extras: Extras, extra_state: ExtraState, problem: Problem, state: State, r: int) -> None:
-    apart, closed = extra_state.apart, extra_state.closed
+def _enter_reservation(extras: Extras, extra_state: ExtraState, problem: Problem, state: State, r: int) -> None:
+    own_queues, closed = extra_state.apart, extra_state.closed
     state.counter[Counter.FREE] = 0
     for g in range(closed.holder.size):
-        apart.free[g], apart.owed[g] = state.free[g], closed.owed[g]
+        own_queues.free[g], own_queues.owed[g] = state.free[g], closed.owed[g]
         left, closed.back[g] = -BEYOND_REACH, -BEYOND_REACH
         if closed.holder[g] == r:
             left, closed.back[g] = state.free[g] - closed.owed[g] + problem.groups.nodes[g], problem.groups.nodes[g]
@@ -176,15 +176,15 @@ def _turn_to(extras: Extras, extra_state: ExtraState, problem: Problem, state: S
 
 
 @inlined
-def _turn_back(extra_state: ExtraState, problem: Problem, state: State, r: int) -> None:
+def _leave_reservation(extra_state: ExtraState, problem: Problem, state: State, r: int) -> None:
     # Nodes that the reservation's jobs have taken are owed to the closure, as the other jobs see it.
-    apart, closed = extra_state.apart, extra_state.closed
+    own_queues, closed = extra_state.apart, extra_state.closed
     state.counter[Counter.FREE] = 0
     for g in range(closed.holder.size):
         taken = 0
         if closed.holder[g] == r:
-            taken = max(0, apart.free[g] - apart.owed[g] + problem.groups.nodes[g]) - state.free[g]
-        state.free[g], closed.owed[g], closed.back[g] = apart.free[g], apart.owed[g] + taken, 0
+            taken = max(0, own_queues.free[g] - own_queues.owed[g] + problem.groups.nodes[g]) - state.free[g]
+        state.free[g], closed.owed[g], closed.back[g] = own_queues.free[g], own_queues.owed[g] + taken, 0
         state.counter[Counter.FREE] += state.free[g]
     closed.time[ClosedTime.UNTIL] = np.inf
     state.counter[Counter.PLAN_HOLDS] = 0

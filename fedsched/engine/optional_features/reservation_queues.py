@@ -14,13 +14,13 @@ from fedsched.core.jit import by_reference, constant, inlined
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Extras, ExtraState, Floats, Ints
 
-EVERYBODYS = constant(-1)
-TURN = constant(0)
+GENERAL_QUEUE = constant(-1)
+CURRENT = constant(0)
 FIRST = constant(0)
 
 
 @by_reference
-class Reserved(NamedTuple):
+class ReservationMembers(NamedTuple):
     """Which jobs are in which reservation; empty if none is."""
 
     of_job: Ints  # job: its reservation, or -1
@@ -29,10 +29,10 @@ class Reserved(NamedTuple):
 
 
 @by_reference
-class Apart(NamedTuple):
+class ReservationQueues(NamedTuple):
     """The jobs that wait in reservations, and room for a pass over the queue of one."""
 
-    of_job: Ints  # as in Reserved
+    of_job: Ints  # as in ReservationMembers
     waits: Ints  # the waiting jobs, in each reservation's room
     number: Ints  # reservation: how many these are
     turn: Ints  # [0]: the reservation with the queue that is scanned, or -1 for the general queue
@@ -47,46 +47,46 @@ class Apart(NamedTuple):
 
 
 @inlined
-def open_all(extras: Extras | None, state: ExtraState | None) -> None:
+def reset(extras: Extras | None, state: ExtraState | None) -> None:
     """Reset: no job waits in a reservation."""
     if extras is None or state is None:
         return
-    apart = state.apart
-    apart.turn[TURN] = EVERYBODYS
-    apart.number[:] = 0
-    for j in range(apart.of_job.size):
-        apart.of_job[j] = extras.reserved.of_job[j]
+    own_queues = state.apart
+    own_queues.turn[CURRENT] = GENERAL_QUEUE
+    own_queues.number[:] = 0
+    for j in range(own_queues.of_job.size):
+        own_queues.of_job[j] = extras.reserved.of_job[j]
 
 
 @inlined
-def joins(extras: Extras | None, state: ExtraState | None, j: int) -> None:
+def note_joined(extras: Extras | None, state: ExtraState | None, j: int) -> None:
     """Note that a job joins the queue; if it is in a reservation, it waits in that one's queue."""
     if extras is None or state is None:
         return
-    apart = state.apart
-    if apart.of_job.size > 0 and apart.of_job[j] != EVERYBODYS:
-        r = apart.of_job[j]
-        apart.waits[extras.reserved.first[r] + apart.number[r]] = j
-        apart.number[r] += 1
+    own_queues = state.apart
+    if own_queues.of_job.size > 0 and own_queues.of_job[j] != GENERAL_QUEUE:
+        r = own_queues.of_job[j]
+        own_queues.waits[extras.reserved.first[r] + own_queues.number[r]] = j
+        own_queues.number[r] += 1
 
 
 @inlined
-def leaves(extras: Extras, state: ExtraState, j: int) -> None:
+def note_left(extras: Extras, state: ExtraState, j: int) -> None:
     """Note that a waiting job leaves the queue for a while; if it is in a reservation, that one's queue."""
-    apart = state.apart
-    if apart.of_job.size > 0 and apart.of_job[j] != EVERYBODYS:
-        r = apart.of_job[j]
+    own_queues = state.apart
+    if own_queues.of_job.size > 0 and own_queues.of_job[j] != GENERAL_QUEUE:
+        r = own_queues.of_job[j]
         first, left = extras.reserved.first[r], FIRST
-        for i in range(first, first + apart.number[r]):
-            if apart.waits[i] != j:
-                apart.waits[first + left] = apart.waits[i]
+        for i in range(first, first + own_queues.number[r]):
+            if own_queues.waits[i] != j:
+                own_queues.waits[first + left] = own_queues.waits[i]
                 left += 1
-        apart.number[r] = left
+        own_queues.number[r] = left
 
 
 @inlined
-def waits_for_another_turn(state: ExtraState | None, j: int) -> bool:
+def is_in_other_queue(state: ExtraState | None, j: int) -> bool:
     """Return whether a job is in another queue than the one that is scanned."""
     if state is None:
         return False
-    return state.apart.of_job.size > 0 and state.apart.of_job[j] != state.apart.turn[TURN]
+    return state.apart.of_job.size > 0 and state.apart.of_job[j] != state.apart.turn[CURRENT]

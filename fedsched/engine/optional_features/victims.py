@@ -17,35 +17,37 @@ from fedsched.engine.placement.node_choice import shortest_duration
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Extras, ExtraState, Ints, Plan, Problem, State
 
-NOBODY = constant(-1)
+NO_JOB = constant(-1)
 FREE_NODE = constant(-1)
 NONE = constant(0)
 
 
 @inlined
-def go_on(problem: Problem, plan: Plan, state: State) -> bool:
+def process_downtimes(problem: Problem, plan: Plan, state: State) -> bool:
     """Process what becomes known, opens and closes until now; return whether nodes were opened or closed.
 
     Rates are updated, as jobs may have lost their nodes.
     """
-    return _go_on(problem.extras, state.extras, problem, plan, state)
+    return _process_downtimes(problem.extras, state.extras, problem, plan, state)
 
 
 @inlined
-def _go_on(extras: Extras | None, extra_state: ExtraState | None, problem: Problem, plan: Plan, state: State) -> bool:
+def _process_downtimes(
+    extras: Extras | None, extra_state: ExtraState | None, problem: Problem, plan: Plan, state: State
+) -> bool:
     if extras is None or extra_state is None:
         return False
     if not downtimes.is_due(extra_state.closed, state.clock[Clock.NOW]):
         return False
-    return _turn_pages(extras, extra_state, problem, plan, state)
+    return _process_changes(extras, extra_state, problem, plan, state)
 
 
 @part
-def _turn_pages(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State) -> bool:
+def _process_changes(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State) -> bool:
     pages, closed = extras.calendar, extra_state.closed
     before = closed.number[ClosedNumber.CHANGED]
     state.counter[Counter.FREE_BEFORE] = downtimes.OTHERWISE
-    c = downtimes.turn_pages(pages, closed, state)
+    c = downtimes.process_changes(pages, closed, state)
     while c != downtimes.NO_MORE:
         if pages.victims[c] == Victims.RANDOM:
             _take_at_random(extras, extra_state, problem, plan, state, c)
@@ -54,7 +56,7 @@ def _turn_pages(extras: Extras, extra_state: ExtraState, problem: Problem, plan:
         else:
             _take_latest(extras, extra_state, problem, plan, state, c)
         downtimes.close(pages, closed, state, c)
-        c = downtimes.turn_pages(pages, closed, state)
+        c = downtimes.process_changes(pages, closed, state)
     update_rates(problem, state)
     return closed.number[ClosedNumber.CHANGED] > before
 
@@ -69,7 +71,7 @@ def _may_lose(state: State, j: int, g: int) -> bool:
 def _free(extra_state: ExtraState, problem: Problem, state: State, g: int) -> int:
     # Nodes of a group that are free or about to be, including a reservation's, less those owed to older downtimes.
     free = state.free[g] - extra_state.closed.owed[g]
-    if extra_state.closed.holder[g] != downtimes.NOBODYS:
+    if extra_state.closed.holder[g] != downtimes.NO_RESERVATION:
         free += problem.groups.nodes[g]
     for place in range(state.counter[Counter.RUNNING]):
         j = state.heap.job[place]
@@ -96,33 +98,33 @@ def _take_latest(
     g, nodes = extras.calendar.group[c], extras.calendar.nodes[c]
     lacking = min(nodes, nodes - _free(extra_state, problem, state, g))
     while lacking > 0:
-        victim = NOBODY
+        victim = NO_JOB
         for place in range(state.counter[Counter.RUNNING]):
             j = state.heap.job[place]
-            if _may_lose(state, j, g) and (victim == NOBODY or _loses_before(problem, state, j, victim)):
+            if _may_lose(state, j, g) and (victim == NO_JOB or _loses_before(problem, state, j, victim)):
                 victim = j
-        if victim == NOBODY:
+        if victim == NO_JOB:
             break
         lacking -= state.counts[victim, g]
-        _lose(extras, extra_state, problem, plan, state, victim, c)
+        _take_nodes_from(extras, extra_state, problem, plan, state, victim, c)
 
 
 @inlined
 def _take_all(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, c: int) -> None:
     # All nodes of the group close: every job on them loses its nodes, in order of start.
-    victim = first_in(state, extras.calendar.group[c])
-    while victim != NOBODY:
-        _lose(extras, extra_state, problem, plan, state, victim, c)
-        victim = first_in(state, extras.calendar.group[c])
+    victim = first_started_in(state, extras.calendar.group[c])
+    while victim != NO_JOB:
+        _take_nodes_from(extras, extra_state, problem, plan, state, victim, c)
+        victim = first_started_in(state, extras.calendar.group[c])
 
 
 @inlined
-def first_in(state: State, g: int) -> int:
+def first_started_in(state: State, g: int) -> int:
     """Return the job that started first among those on nodes of a group, or -1."""
-    first = NOBODY
+    first = NO_JOB
     for place in range(state.counter[Counter.RUNNING]):
         j = state.heap.job[place]
-        if _may_lose(state, j, g) and (first == NOBODY or state.heap.sequence[j] < state.heap.sequence[first]):
+        if _may_lose(state, j, g) and (first == NO_JOB or state.heap.sequence[j] < state.heap.sequence[first]):
             first = j
     return first
 
@@ -156,7 +158,7 @@ def _take_at_random(
             draw.hit[draw.node[k]] = 1
     for i in range(jobs):
         if draw.hit[i] == 1:
-            _lose(extras, extra_state, problem, plan, state, draw.job[i], c)
+            _take_nodes_from(extras, extra_state, problem, plan, state, draw.job[i], c)
 
 
 @inlined
@@ -174,25 +176,25 @@ def _by_start(sequence: Ints, job: Ints, jobs: int) -> None:
 
 
 @inlined
-def loses(extras: Extras, extra_state: ExtraState, problem: Problem, state: State, j: int, c: int) -> bool:
+def take_nodes_from(extras: Extras, extra_state: ExtraState, problem: Problem, state: State, j: int, c: int) -> bool:
     """Take a job's nodes for a downtime; return whether it is to be queued again; if not, it is killed."""
     counter, now = state.counter, state.clock[Clock.NOW]
     requeued = extras.calendar.on_running[c] == OnRunning.REQUEUE
     take_off(state, j)
     vacate(problem, state, j)
-    lost_runs.note(extra_state, problem, state, j, now, requeued)
+    lost_runs.note_lost(extra_state, problem, state, j, now, requeued)
     counter[Counter.PLAN_HOLDS] = 0
     state.finish[j] = np.nan
     state.counts[j] = 0
     if not requeued:
-        counter[Counter.FINISHED] += 1 + dependencies.was_killed(extras, extra_state, problem.arrival_rank, j, now)
+        counter[Counter.FINISHED] += 1 + dependencies.note_kill(extras, extra_state, problem.arrival_rank, j, now)
     return requeued
 
 
 @part
-def _lose(
+def _take_nodes_from(
     extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, j: int, c: int
 ) -> None:
-    if loses(extras, extra_state, problem, state, j, c):
+    if take_nodes_from(extras, extra_state, problem, state, j, c):
         state.shortest[j] = shortest_duration(problem, j, plan.caps, plan.cap_row[j])  # unset if it has run from t0 on
-        hold_and_requeue.queue_again(extras, extra_state, problem, plan, state, j)
+        hold_and_requeue.requeue_job(extras, extra_state, problem, plan, state, j)

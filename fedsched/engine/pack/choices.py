@@ -10,7 +10,7 @@ from fedsched.core.errors import InfeasibleError
 from fedsched.core.jit import by_reference
 from fedsched.engine.compatibility import FIXED_SHAPES
 from fedsched.engine.pack.node_caps import caps_table
-from fedsched.engine.pack.power_cap_arrays import are_hungry
+from fedsched.engine.pack.power_cap_arrays import exceed_caps
 from fedsched.model.jobs.admission import refusals
 from fedsched.model.jobs.shaping import every_shape
 from fedsched.model.jobs.uneven import are_uneven, counted_tasks, counted_tasks_per_node, most_nodes, widest_tasks
@@ -69,7 +69,7 @@ def possible_shapes(
     if are_uneven(each).any():  # places for tasks [76]
         held, tasks = held * counted_tasks_per_node(each, federation), counted_tasks(each)
     fits = held.sum(axis=1) >= tasks
-    fits &= ~are_hungry(each, federation, float(workload.submit.min()) if t0 is None else t0)
+    fits &= ~exceed_caps(each, federation, float(workload.submit.min()) if t0 is None else t0)
     if federation.binds_by_labels:
         fits[list(refusals(each, federation))] = False
     fits[np.flatnonzero(np.diff(owner, prepend=-1))] = True  # a present shape that does not fit is refused by `pack`

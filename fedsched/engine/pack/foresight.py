@@ -31,15 +31,15 @@ def jobs_as_known(workload: Workload, time: float) -> Workload:
     return replace(workload, cancel_at=leaving, held=held)
 
 
-def foreseen(problem: Problem, time: float) -> Problem:
+def known_problem(problem: Problem, time: float) -> Problem:
     """Return the problem as it is known at the time of planning; itself if all of it is known."""
     if problem.extras is None or not problem.extras.calendar.begin.size:
         return problem
-    extras = _foreseen(problem.extras, problem, time)
+    extras = _known_extras(problem.extras, problem, time)
     return problem if extras is None else problem._replace(extras=extras)
 
 
-def _foreseen(extras: Extras, problem: Problem, time: float) -> Extras | None:
+def _known_extras(extras: Extras, problem: Problem, time: float) -> Extras | None:
     # The known closures, each until its known end; None if that is all of them, unchanged.
     closures = Closures(*(getattr(extras.calendar, name) for name in Closures._fields))
     known = (closures.known_from <= time) & (closures.end > time)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fedsched.model.machine.counters import Counters
 
 
-def _seen(values: Ints) -> Ints:
+def _read_only(values: Ints) -> Ints:
     array = np.array(values, dtype=np.int64)
     array.setflags(write=False)
     return array
@@ -38,26 +38,26 @@ def limits_of(counters: Counters, tasks: Ints) -> Limits:
     members = np.bincount(kind[kind >= 0], minlength=example.size)
     leaves = 1 << np.array([(int(many) - 1).bit_length() for many in members], dtype=np.int64)
     return Limits(
-        amount=_seen(counters.amount),
-        kind=_seen(kind),
-        first=_seen(np.append(0, np.cumsum(taken))),
-        counter=_seen(counters.counter[rows]),
-        weight=_seen(counters.weight[rows]),
-        row=_seen(counters.row[rows] if (counters.row >= 0).any() else counters.row[:0]),
-        of_node=_seen(counters.of_node),
-        first_kind=_seen(np.searchsorted(counters.counter[rows][by_counter], np.arange(counters.amount.size + 1))),
-        of_counter=_seen(of_kind[by_counter]),
-        kind_weight=_seen(counters.weight[rows][by_counter]),
-        first_place=_seen(np.append(0, np.cumsum(members))),
-        first_node=_seen(np.append(0, np.cumsum(2 * leaves))),
-        tasks=_seen(tasks),
+        amount=_read_only(counters.amount),
+        kind=_read_only(kind),
+        first=_read_only(np.append(0, np.cumsum(taken))),
+        counter=_read_only(counters.counter[rows]),
+        weight=_read_only(counters.weight[rows]),
+        row=_read_only(counters.row[rows] if (counters.row >= 0).any() else counters.row[:0]),
+        of_node=_read_only(counters.of_node),
+        first_kind=_read_only(np.searchsorted(counters.counter[rows][by_counter], np.arange(counters.amount.size + 1))),
+        of_counter=_read_only(of_kind[by_counter]),
+        kind_weight=_read_only(counters.weight[rows][by_counter]),
+        first_place=_read_only(np.append(0, np.cumsum(members))),
+        first_node=_read_only(np.append(0, np.cumsum(2 * leaves))),
+        tasks=_read_only(tasks),
     )
 
 
 def no_limits() -> Limits:
     """Return the empty limits."""
-    none = _seen(np.zeros(0, dtype=np.int64))
-    return Limits(*(none for _ in Limits._fields))._replace(of_node=_seen(np.zeros((0, 0), dtype=np.int64)))
+    none = _read_only(np.zeros(0, dtype=np.int64))
+    return Limits(*(none for _ in Limits._fields))._replace(of_node=_read_only(np.zeros((0, 0), dtype=np.int64)))
 
 
 def by_their_nodes(limits: Limits) -> NDArray[np.bool_]:

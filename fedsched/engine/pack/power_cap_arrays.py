@@ -9,7 +9,7 @@ import numpy as np
 from fedsched.core.errors import InfeasibleError
 from fedsched.core.text import counted
 from fedsched.engine.compatibility import Use, refuse
-from fedsched.engine.optional_features.power_caps import Ceilings, turn_of
+from fedsched.engine.optional_features.power_caps import PowerCaps, period_of
 from fedsched.model.power.power_cap import NOW, caps_of, planned_needs
 
 if TYPE_CHECKING:
@@ -28,28 +28,28 @@ def _fixed(values: ArrayLike, kind: type) -> NDArray[Any]:
     return array
 
 
-def no_ceilings() -> Ceilings:
-    """Return the empty ceilings, for no caps."""
+def no_power_caps() -> PowerCaps:
+    """Return the empty power_caps, for no caps."""
     whole, real = _fixed(np.zeros(0), np.int64), _fixed(np.zeros(0), np.float64)
     table = _fixed(np.zeros((0, 0)), np.int64)
-    return Ceilings(_fixed(np.zeros(1), np.int64), real, whole, real, whole, whole, table, table, whole)
+    return PowerCaps(_fixed(np.zeros(1), np.int64), real, whole, real, whole, whole, table, table, whole)
 
 
-def ceilings_of(workload: Workload, federation: Federation, reading: Reading, t0: float) -> Ceilings:
+def power_caps_of(workload: Workload, federation: Federation, reading: Reading, t0: float) -> PowerCaps:
     """Return the caps of a federation from t0 on, and what jobs are planned to take of them."""
     caps = caps_of(federation)
     if not caps:
-        return no_ceilings()
+        return no_power_caps()
     refuse("power caps", Use(workload, federation, reading))
     for cap in caps:
         _refuse_out_of_reach(cap, t0)
     times = [np.array(cap.signal.times) for cap in caps]
-    turns = [turn_of(t0, float(own[0]), cap.period) for own, cap in zip(times, caps, strict=True)]
+    turns = [period_of(t0, float(own[0]), cap.period) for own, cap in zip(times, caps, strict=True)]
     shifts = [turn * cap.period if turn else 0.0 for turn, cap in zip(turns, caps, strict=True)]
     begun = [int((own + shift <= t0).sum()) for own, shift in zip(times, shifts, strict=True)]
     need = planned_needs(workload, federation)
-    refuse_hungry(workload, federation, t0)
-    return Ceilings(
+    refuse_jobs_over_caps(workload, federation, t0)
+    return PowerCaps(
         first=_fixed(np.cumsum([0, *(own.size for own in times)]), np.int64),
         time=_fixed(np.concatenate(times), np.float64),
         left=_fixed(np.concatenate([cap.left for cap in caps]), np.int64),
@@ -62,27 +62,27 @@ def ceilings_of(workload: Workload, federation: Federation, reading: Reading, t0
     )
 
 
-def of_jobs(ceilings: Ceilings, jobs: Ints, t0: float) -> Ceilings:
+def power_caps_of_jobs(power_caps: PowerCaps, jobs: Ints, t0: float) -> PowerCaps:
     """Return the caps for some of the jobs, from another t0 on."""
-    if not ceilings.period.size:
-        return ceilings
-    parts = [slice(*ends) for ends in zip(ceilings.first[:-1], ceilings.first[1:], strict=True)]
+    if not power_caps.period.size:
+        return power_caps
+    parts = [slice(*ends) for ends in zip(power_caps.first[:-1], power_caps.first[1:], strict=True)]
     turns, begun = [], []
-    for part, period in zip(parts, ceilings.period.tolist(), strict=True):
-        own = ceilings.time[part]
-        turns.append(turn_of(t0, float(own[0]), period))
+    for part, period in zip(parts, power_caps.period.tolist(), strict=True):
+        own = power_caps.time[part]
+        turns.append(period_of(t0, float(own[0]), period))
         begun.append(int((own + (turns[-1] * period if turns[-1] else 0.0) <= t0).sum()))
-    return ceilings._replace(
-        need=_fixed(ceilings.need[jobs], np.int64), turn=_fixed(turns, np.int64), begun=_fixed(begun, np.int64)
+    return power_caps._replace(
+        need=_fixed(power_caps.need[jobs], np.int64), turn=_fixed(turns, np.int64), begun=_fixed(begun, np.int64)
     )
 
 
-def may_starve(ceilings: Ceilings, tasks: Ints) -> bool:
+def may_starve(power_caps: PowerCaps, tasks: Ints) -> bool:
     """Return whether a cap may leave some job no time to run, wherever it is placed."""
-    for c in range(ceilings.period.size):
-        own = ceilings.left[ceilings.first[c] : ceilings.first[c + 1]]
-        at_last = int(own[-1]) if np.isinf(ceilings.period[c]) else int(own.min())
-        most = tasks * (ceilings.need * ceilings.covers[c]).max(axis=1)
+    for c in range(power_caps.period.size):
+        own = power_caps.left[power_caps.first[c] : power_caps.first[c + 1]]
+        at_last = int(own[-1]) if np.isinf(power_caps.period[c]) else int(own.min())
+        most = tasks * (power_caps.need * power_caps.covers[c]).max(axis=1)
         if (most > at_last).any():
             return True
     return False
@@ -102,7 +102,7 @@ def _refuse_out_of_reach(cap: PowerCap, t0: float) -> None:
         )
 
 
-def refuse_hungry(workload: Workload, federation: Federation, t0: float) -> None:
+def refuse_jobs_over_caps(workload: Workload, federation: Federation, t0: float) -> None:
     """Refuse a job that takes more than a cap on all nodes ever leaves from t0 on."""
     least, most = _taken_and_left(workload, federation, t0)
     if (hungry := np.flatnonzero(least > most)).size:
@@ -114,7 +114,7 @@ def refuse_hungry(workload: Workload, federation: Federation, t0: float) -> None
         )
 
 
-def are_hungry(workload: Workload, federation: Federation, t0: float) -> NDArray[np.bool_]:
+def exceed_caps(workload: Workload, federation: Federation, t0: float) -> NDArray[np.bool_]:
     """Return which jobs take more than a cap on all nodes ever leaves from t0 on."""
     least, most = _taken_and_left(workload, federation, t0)
     return np.asarray(least > most)

@@ -15,11 +15,11 @@ from fedsched.engine.numbers import Awaits
 from fedsched.engine.optional_features.cancellations import Cancellations
 from fedsched.engine.optional_features.holds import Holds
 from fedsched.engine.optional_features.moldable import Moldable
-from fedsched.engine.optional_features.reservation_queues import Reserved
+from fedsched.engine.optional_features.reservation_queues import ReservationMembers
 from fedsched.engine.pack.choices import possible_shapes, refuse_open_sizes
 from fedsched.engine.pack.limit_classes import limits_of, no_limits
-from fedsched.engine.pack.power_cap_arrays import ceilings_of, of_jobs
-from fedsched.engine.placement.tasks_per_node import Standing, of_rows
+from fedsched.engine.pack.power_cap_arrays import power_caps_of, power_caps_of_jobs
+from fedsched.engine.placement.tasks_per_node import TasksPerNode, rows_of
 from fedsched.model.constraints.dependencies import NO_EDGES, Edges, edges_of, ends_of, never_start, topological_order
 from fedsched.model.constraints.feedback import followers_of
 from fedsched.model.jobs.admission import tiers_of_jobs
@@ -170,8 +170,8 @@ def _extras(
         refuse("boots", Use(workload, federation, reading, given=("running jobs",) if running else ()))
     bound = bound or switching
     bound = bound or is_capped(federation)
-    standing = _standing(workload, federation)
-    bound = bound or standing.each.size
+    per_node = _tasks_per_node(workload, federation)
+    bound = bound or per_node.each.size
     if not bound and not waits and not asked and not federation.calendar and not reading.chooses_late(workload):
         return None
     extras = Extras(
@@ -185,44 +185,44 @@ def _extras(
         _moldable(workload, federation, reading),
         _ints(tier),
         saving_of(federation),
-        ceilings_of(workload, federation, reading, t0),
-        standing,
+        power_caps_of(workload, federation, reading, t0),
+        per_node,
         more=None,
     )
     return as_used(extras)
 
 
-def _standing(workload: Workload, federation: Federation) -> Standing:
+def _tasks_per_node(workload: Workload, federation: Federation) -> TasksPerNode:
     tasks, (uneven, fits) = tasks_on_nodes(workload), uneven_fits(workload, federation)
     counted = (tasks > 0) & (workload.task_bandwidth > 0) & (len(federation.clusters) > 1)
     none = _ints(np.zeros(0))
     if not counted.any() and not uneven.size:
-        return Standing(none, none, none, _ints(np.zeros((0, 0))))
+        return TasksPerNode(none, none, none, _ints(np.zeros((0, 0))))
     each = _ints(np.where(counted, layout_of(workload)[0], 0))
     if not uneven.size:
-        return Standing(each, _ints(tasks), none, _ints(np.zeros((0, 0))))
+        return TasksPerNode(each, _ints(tasks), none, _ints(np.zeros((0, 0))))
     rows, row_of = np.unique(fits, axis=0, return_inverse=True)
     row = np.full(len(workload), -1)
     row[uneven] = row_of.reshape(-1)
-    return Standing(each, _ints(tasks), _ints(row), _ints(rows))
+    return TasksPerNode(each, _ints(tasks), _ints(row), _ints(rows))
 
 
-def _reserved(workload: Workload, federation: Federation) -> Reserved:
+def _reserved(workload: Workload, federation: Federation) -> ReservationMembers:
     of_job = reservation_of_jobs(workload, federation)
     if not in_reservations(workload, federation).any():
-        return _nobody_inside()
+        return _no_members()
     reservations = reservations_of(federation)
     jobs = np.bincount(of_job[of_job >= 0], minlength=len(reservations))
-    return Reserved(_ints(of_job), _ints([0, *np.cumsum(jobs)]), _floats([one.end for one in reservations]))
+    return ReservationMembers(_ints(of_job), _ints([0, *np.cumsum(jobs)]), _floats([one.end for one in reservations]))
 
 
-def _nobody_inside() -> Reserved:
-    return Reserved(_ints(np.zeros(0)), _ints(np.zeros(1)), _floats(np.zeros(0)))
+def _no_members() -> ReservationMembers:
+    return ReservationMembers(_ints(np.zeros(0)), _ints(np.zeros(1)), _floats(np.zeros(0)))
 
 
 def _cancellations(workload: Workload, arrival: Ints) -> Cancellations:
     if workload.cancel_at is None:
-        return _nobody_is_cancelled()
+        return _no_cancellations()
     time = workload.cancel_at.times
     jobs = arrival[np.isfinite(time[arrival])]
     jobs = jobs[np.argsort(time[jobs], kind="stable")]
@@ -234,40 +234,40 @@ def _cancellations(workload: Workload, arrival: Ints) -> Cancellations:
 def _holds(workload: Workload) -> Holds:
     held = workload.held
     if held is None:
-        return _nobody_is_held()
+        return _no_holds()
     order = np.argsort(held.begin, kind="stable")
     return Holds(_ints(held.first), _floats(held.begin), _floats(held.end), _ints(order), _ints(held.owner))
 
 
-def _nobody_is_held() -> Holds:
+def _no_holds() -> Holds:
     return Holds(_ints(np.zeros(0)), _floats(np.zeros(0)), _floats(np.zeros(0)), _ints(np.zeros(0)), _ints(np.zeros(0)))
 
 
-def _nobody_is_cancelled() -> Cancellations:
+def _no_cancellations() -> Cancellations:
     return Cancellations(_floats(np.zeros(0)), _ints(np.zeros(0)), _ints(np.zeros(0)))
 
 
 def _moldable(workload: Workload, federation: Federation, reading: Reading) -> Moldable:
     if not reading.chooses_late(workload):
-        return _nobody_chooses()
+        return _no_moldable()
     refuse("shapes at submit", Use(workload, federation, reading))
     refuse_open_sizes("alternatives='earliest_finish'", workload, federation)
     possible = possible_shapes(workload, federation)
     each = possible.each
-    standing = _standing(each, federation)
+    per_node = _tasks_per_node(each, federation)
     return Moldable(
         first=_ints(possible.first),
         which=_ints(possible.which),
         tasks=_ints(each.tasks),
         runtime=_floats(reading.runtime(each)),
         estimate=_floats(reading.planned(each)),
-        on_nodes=standing.tasks,
+        on_nodes=per_node.tasks,
     )
 
 
-def _nobody_chooses() -> Moldable:
-    nobody, never = _ints(np.zeros(0)), _floats(np.zeros(0))
-    return Moldable(nobody, nobody, nobody, never, never, nobody)
+def _no_moldable() -> Moldable:
+    nothing, never = _ints(np.zeros(0)), _floats(np.zeros(0))
+    return Moldable(nothing, nothing, nothing, never, never, nothing)
 
 
 def _pools(workload: Workload, federation: Federation, need: Ints) -> Pools:
@@ -286,7 +286,7 @@ def _precedence(
 ) -> Precedence:
     edges = NO_EDGES if edges is None else edges
     if not edges.job.size and earliest is None:
-        return _nobody_waits()
+        return _no_precedence()
     jobs = len(workload)
     by_on = np.argsort(edges.on, kind="stable")
     return Precedence(
@@ -301,9 +301,9 @@ def _precedence(
     )
 
 
-def _nobody_waits() -> Precedence:
-    nobody, never = _ints(np.zeros(0)), _floats(np.zeros(0))
-    return Precedence(never, nobody, nobody, nobody, nobody, never, nobody, nobody)
+def _no_precedence() -> Precedence:
+    nothing, never = _ints(np.zeros(0)), _floats(np.zeros(0))
+    return Precedence(never, nothing, nothing, nothing, nothing, never, nothing, nothing)
 
 
 def _calendar(federation: Federation, t0: float) -> Calendar:
@@ -363,17 +363,17 @@ def extras_of(problem: Problem, jobs: Ints, t0: float) -> Extras | None:
     tier = _ints(tier[jobs] if tier.size else tier)
     extras = Extras(
         needs,
-        _nobody_waits(),
+        _no_precedence(),
         waits,
         no_limits(),
-        _nobody_inside(),
-        _nobody_is_cancelled(),
-        _nobody_is_held(),
-        _nobody_chooses(),
+        _no_members(),
+        _no_cancellations(),
+        _no_holds(),
+        _no_moldable(),
         tier,
         problem.extras.saving,
-        of_jobs(problem.extras.ceilings, jobs, t0),
-        of_rows(problem.extras.standing, jobs),
+        power_caps_of_jobs(problem.extras.ceilings, jobs, t0),
+        rows_of(problem.extras.standing, jobs),
         more=None,
     )
     return as_used(extras)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.core.jit import by_reference, inlined
-from fedsched.engine.placement.tasks_per_node import standing_of, with_tasks
+from fedsched.engine.placement.tasks_per_node import tasks_per_node_of, with_tasks
 
 if TYPE_CHECKING:
     from typing import Any
@@ -45,28 +45,28 @@ class Shapes(NamedTuple):
     own_need: Ints
 
 
-def opened(problem: Problem, shapes: Shapes) -> tuple[Problem, Shapes]:
+def with_writable_shapes(problem: Problem, shapes: Shapes) -> tuple[Problem, Shapes]:
     """Return the problem with new columns that plans may write, and the shapes that write them."""
     tasks, runtime, estimate = problem.tasks.copy(), problem.runtime.copy(), problem.estimate.copy()
-    on_nodes, standing = np.zeros(0, dtype=np.int64), standing_of(problem)
-    if shapes.on_nodes.size and standing is not None:
-        on_nodes = standing.tasks.copy()
-        problem = with_tasks(problem, seen(on_nodes))
+    on_nodes, per_node = np.zeros(0, dtype=np.int64), tasks_per_node_of(problem)
+    if shapes.on_nodes.size and per_node is not None:
+        on_nodes = per_node.tasks.copy()
+        problem = with_tasks(problem, read_only(on_nodes))
     sigma, watts = np.zeros(0), np.zeros((0, 0))
     if shapes.sigma.size:
         sigma, watts = problem.sigma.copy(), np.zeros((tasks.size, shapes.watts.shape[1]))
         watts[:] = problem.watts if problem.watts.size else problem.groups.busy_watts
-        problem = problem._replace(sigma=seen(sigma), watts=seen(watts))
+        problem = problem._replace(sigma=read_only(sigma), watts=read_only(watts))
     need = np.zeros((0, 0), dtype=np.int64)
     if shapes.need.size and (extras := problem.extras) is not None:
         need = extras.ceilings.need.copy()
-        ceilings = extras.ceilings._replace(need=seen(need))
-        problem = problem._replace(extras=extras._replace(ceilings=ceilings))
+        power_caps = extras.ceilings._replace(need=read_only(need))
+        problem = problem._replace(extras=extras._replace(ceilings=power_caps))
     own = shapes._replace(
         own_tasks=tasks, own_runtime=runtime, own_estimate=estimate, own_on_nodes=on_nodes, own_sigma=sigma,
         own_watts=watts, own_need=need,
     )  # fmt: skip
-    return problem._replace(tasks=seen(tasks), runtime=seen(runtime), estimate=seen(estimate)), own
+    return problem._replace(tasks=read_only(tasks), runtime=read_only(runtime), estimate=read_only(estimate)), own
 
 
 def write_shapes(shapes: Shapes, choices: Ints) -> None:
@@ -77,7 +77,7 @@ def write_shapes(shapes: Shapes, choices: Ints) -> None:
             getattr(shapes, f"own_{name}")[: at.size] = values[at]
 
 
-def seen(column: NDArray[Any]) -> NDArray[Any]:
+def read_only(column: NDArray[Any]) -> NDArray[Any]:
     """Return a read-only view of a column, as kernels take it; the column itself may be written."""
     view = column.view()
     view.setflags(write=False)

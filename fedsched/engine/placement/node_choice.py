@@ -186,7 +186,7 @@ def fill_demand(
 
 
 @part
-def _links_bear(
+def _links_allow(
     extras: Extras | None, groups: Groups, j: int, tasks: int, bandwidth: float, load: Floats, scratch: Scratch
 ) -> bool:
     # [22] no uplink that the job would use goes over its bandwidth
@@ -223,7 +223,7 @@ def _spread(
         return _fill_largest_chunks(groups, tasks, free, caps, row, scratch) == 0
     if _fill_fastest_groups(groups, tasks, free, caps, row, scratch) > 0:
         return False
-    return rule != Placement.LINK_AWARE or _links_bear(extras, groups, j, tasks, bandwidth, load, scratch)
+    return rule != Placement.LINK_AWARE or _links_allow(extras, groups, j, tasks, bandwidth, load, scratch)
 
 
 @inlined
@@ -246,7 +246,7 @@ def place(problem: Problem, plan: Plan, j: int, free: Ints, load: Floats, state:
         placed = uneven.place(problem.extras, problem, plan, j, free, state.scratch)
         return placed and (
             plan.placement != Placement.LINK_AWARE
-            or _links_bear(problem.extras, problem.groups, j, tasks, problem.bandwidth[j], load, state.scratch)
+            or _links_allow(problem.extras, problem.groups, j, tasks, problem.bandwidth[j], load, state.scratch)
         )
     return _place_on_groups(
         problem.extras,

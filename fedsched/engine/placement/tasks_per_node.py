@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @by_reference
-class Standing(NamedTuple):
+class TasksPerNode(NamedTuple):
     """How many tasks each job has per node, and in total."""
 
     each: Ints  # tasks on each node but the last; 0: one task per node, or the job sends nothing
@@ -55,10 +55,10 @@ def counts_tasks(extras: Extras | None, j: int) -> bool:
 
 
 @inlined
-def _on_a_node(standing: Standing, j: int, g: int) -> int:
-    if standing.row.size > 0 and standing.row[j] >= 0:
-        return standing.fits[standing.row[j], g]
-    return standing.each[j]
+def _on_a_node(per_node: TasksPerNode, j: int, g: int) -> int:
+    if per_node.row.size > 0 and per_node.row[j] >= 0:
+        return per_node.fits[per_node.row[j], g]
+    return per_node.each[j]
 
 
 @part
@@ -71,16 +71,16 @@ def fill_demand(
     """
     if extras is None:
         return False
-    standing, tasks = extras.standing, extras.standing.tasks[j]
+    per_node, tasks = extras.standing, extras.standing.tasks[j]
     room, last = 0, 0
     for k in range(groups.uplink.size):
         demand[k] = 0.0
         for g in range(groups.cluster_begin[k], groups.cluster_begin[k + 1]):
-            demand[k] += counts[g] * _on_a_node(standing, j, g)
-            room += counts[g] * _on_a_node(standing, j, g)
+            demand[k] += counts[g] * _on_a_node(per_node, j, g)
+            room += counts[g] * _on_a_node(per_node, j, g)
     for k in range(groups.uplink.size):
         for g in range(groups.cluster_begin[k], groups.cluster_begin[k + 1]):
-            if counts[g] > 0 and _on_a_node(standing, j, g) > room - tasks:
+            if counts[g] > 0 and _on_a_node(per_node, j, g) > room - tasks:
                 last = k
     demand[last] -= room - tasks
     communicates = False
@@ -93,65 +93,65 @@ def fill_demand(
     return communicates
 
 
-def standing_of(problem: Problem) -> Standing | None:
+def tasks_per_node_of(problem: Problem) -> TasksPerNode | None:
     """Return the tasks per node of a problem's jobs; None if it keeps none."""
     return None if problem.extras is None or not problem.extras.standing.each.size else problem.extras.standing
 
 
-def of_rows(standing: Standing, jobs: Ints | slice) -> Standing:
+def rows_of(per_node: TasksPerNode, jobs: Ints | slice) -> TasksPerNode:
     """Return the tasks per node of some of the jobs."""
-    each, tasks, row = (np.ascontiguousarray(column[jobs] if column.size else column) for column in standing[:3])
+    each, tasks, row = (np.ascontiguousarray(column[jobs] if column.size else column) for column in per_node[:3])
     for column in (each, tasks, row):
         column.setflags(write=False)
-    return Standing(each, tasks, row, standing.fits)
+    return TasksPerNode(each, tasks, row, per_node.fits)
 
 
 def with_tasks(problem: Problem, tasks: Ints) -> Problem:
     """Return the problem with these total tasks of its jobs; unchanged if it keeps no tasks per node."""
-    standing = standing_of(problem)
-    if standing is None or problem.extras is None:
+    per_node = tasks_per_node_of(problem)
+    if per_node is None or problem.extras is None:
         return problem
-    return problem._replace(extras=problem.extras._replace(standing=standing._replace(tasks=tasks)))
+    return problem._replace(extras=problem.extras._replace(standing=per_node._replace(tasks=tasks)))
 
 
 def tasks_in_all(problem: Problem, jobs: Ints) -> tuple[Ints, Ints]:
     """Return the most tasks per node of each of these jobs, and its total tasks, as its communication counts them."""
-    standing = standing_of(problem)
-    if standing is None:
+    per_node = tasks_per_node_of(problem)
+    if per_node is None:
         return np.ones(jobs.size, dtype=np.int64), problem.tasks[jobs]
-    each = standing.each[jobs]
-    if standing.row.size:
-        row = standing.row[jobs]
-        each = np.where(row >= 0, standing.fits.max(axis=1)[row], each)
-    return np.maximum(each, 1), np.where(each > 0, standing.tasks[jobs], problem.tasks[jobs])
+    each = per_node.each[jobs]
+    if per_node.row.size:
+        row = per_node.row[jobs]
+        each = np.where(row >= 0, per_node.fits.max(axis=1)[row], each)
+    return np.maximum(each, 1), np.where(each > 0, per_node.tasks[jobs], problem.tasks[jobs])
 
 
 def places_on(problem: Problem, jobs: Ints) -> tuple[Ints, Ints]:
     """Return job x group: how many of a job's tasks a node holds (1 if not uneven); and each job's total tasks."""
     fits, tasks = np.ones((jobs.size, problem.groups.nodes.size), dtype=np.int64), problem.tasks[jobs]
-    standing = standing_of(problem)
-    if standing is None or not standing.row.size:
+    per_node = tasks_per_node_of(problem)
+    if per_node is None or not per_node.row.size:
         return fits, tasks
-    row = standing.row[jobs]
-    fits[row >= 0] = standing.fits[row[row >= 0]]
-    return fits, np.where(row >= 0, standing.tasks[jobs], tasks)
+    row = per_node.row[jobs]
+    fits[row >= 0] = per_node.fits[row[row >= 0]]
+    return fits, np.where(row >= 0, per_node.tasks[jobs], tasks)
 
 
 def most_nodes(problem: Problem) -> Ints:
     """Return the most nodes that each job takes under any placement."""
-    standing = standing_of(problem)
-    if standing is None or not standing.row.size:
+    per_node = tasks_per_node_of(problem)
+    if per_node is None or not per_node.row.size:
         return problem.tasks
-    least = np.where(standing.fits > 0, standing.fits, standing.tasks.max()).min(axis=1)
-    return np.where(standing.row >= 0, -(-standing.tasks // least[standing.row]), problem.tasks)
+    least = np.where(per_node.fits > 0, per_node.fits, per_node.tasks.max()).min(axis=1)
+    return np.where(per_node.row >= 0, -(-per_node.tasks // least[per_node.row]), problem.tasks)
 
 
 def most_of_groups(problem: Problem, jobs: Ints, tasks: Ints) -> Ints:
-    """Return the most nodes of each group that these jobs, of so many tasks, take: jobs × groups, or one column."""
-    standing = standing_of(problem)
-    if standing is None or not standing.row.size:
+    """Return the most nodes of each group that these jobs, with these tasks, take: jobs × groups, or one column."""
+    per_node = tasks_per_node_of(problem)
+    if per_node is None or not per_node.row.size:
         return tasks[:, None]
-    row = standing.row[jobs]
-    fits = standing.fits[row]
-    most = np.where(fits > 0, -(-standing.tasks[jobs, None] // np.maximum(fits, 1)), 0)
+    row = per_node.row[jobs]
+    fits = per_node.fits[row]
+    most = np.where(fits > 0, -(-per_node.tasks[jobs, None] // np.maximum(fits, 1)), 0)
     return np.where(row[:, None] >= 0, most, tasks[:, None])

@@ -17,25 +17,25 @@ from fedsched.engine.codes import Placement
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Extras, Groups, Ints, Plan, Problem, Scratch
-    from fedsched.engine.placement.tasks_per_node import Standing
+    from fedsched.engine.placement.tasks_per_node import TasksPerNode
 
 NONE = constant(-1)
 FIRST = constant(0)
 
 
 @inlined
-def _holds(standing: Standing, j: int, g: int, nodes: int) -> int:
-    return nodes * standing.fits[standing.row[j], g]
+def _holds(per_node: TasksPerNode, j: int, g: int, nodes: int) -> int:
+    return nodes * per_node.fits[per_node.row[j], g]
 
 
 @inlined
 def _fill(
-    standing: Standing, j: int, order: Ints, begin: int, end: int, need: int, free: Ints, caps: Ints, chosen: Ints
+    per_node: TasksPerNode, j: int, order: Ints, begin: int, end: int, need: int, free: Ints, caps: Ints, chosen: Ints
 ) -> int:
     # Takes usable nodes of the groups order[begin:end] until `need` tasks have a place; returns how many have none.
     for i in range(begin, end):
         g = order[i]
-        fit = standing.fits[standing.row[j], g]
+        fit = per_node.fits[per_node.row[j], g]
         if need > 0 and fit > 0:
             chosen[g] = min((need + fit - 1) // fit, free[g], caps[g])
             need -= chosen[g] * fit
@@ -57,7 +57,7 @@ def _cost(problem: Problem, rule: int, j: int, k: int, free: Ints, chosen: Ints)
 
 @inlined
 def _best_cluster(
-    standing: Standing, problem: Problem, rule: int, j: int, order: Ints, free: Ints, caps: Ints, chosen: Ints
+    per_node: TasksPerNode, problem: Problem, rule: int, j: int, order: Ints, free: Ints, caps: Ints, chosen: Ints
 ) -> int:
     best, least, next_least, groups = NONE, np.inf, np.inf, problem.groups
     for k in range(groups.uplink.size):
@@ -65,7 +65,7 @@ def _best_cluster(
             continue
         chosen[:] = 0
         begin, end = groups.cluster_begin[k], groups.cluster_begin[k + 1]
-        if _fill(standing, j, order, begin, end, standing.tasks[j], free, caps, chosen) > 0:
+        if _fill(per_node, j, order, begin, end, per_node.tasks[j], free, caps, chosen) > 0:
             continue
         cost, after = _cost(problem, rule, j, k, free, chosen)
         if best < 0 or cost < least or (cost == least and after < next_least):
@@ -75,10 +75,10 @@ def _best_cluster(
 
 @inlined
 def _fill_fastest_groups(
-    standing: Standing, groups: Groups, j: int, free: Ints, caps: Ints, scratch: Scratch
+    per_node: TasksPerNode, groups: Groups, j: int, free: Ints, caps: Ints, scratch: Scratch
 ) -> int:
     # [16] fastest groups first; among equals the cluster with more free nodes, then the lower index
-    need, mark = standing.tasks[j], scratch.mark
+    need, mark = per_node.tasks[j], scratch.mark
     for i in range(groups.fast.size):
         mark[i] = 0
     for _ in range(groups.fast.size):
@@ -89,20 +89,20 @@ def _fill_fastest_groups(
                 if best < 0 or nodes > most:
                     best, most = i, nodes
         mark[best] = 1
-        need = _fill(standing, j, groups.fast, best, best + 1, need, free, caps, scratch.chosen)
+        need = _fill(per_node, j, groups.fast, best, best + 1, need, free, caps, scratch.chosen)
     return need
 
 
 @inlined
 def _fill_largest_chunks(
-    standing: Standing, groups: Groups, rule: int, j: int, free: Ints, caps: Ints, scratch: Scratch
+    per_node: TasksPerNode, groups: Groups, rule: int, j: int, free: Ints, caps: Ints, scratch: Scratch
 ) -> int:
     # [18, 21] clusters by how many of the tasks they hold, most first; ties: lower index
-    need, held, most = standing.tasks[j], scratch.cluster_sum, 0
+    need, held, most = per_node.tasks[j], scratch.cluster_sum, 0
     for k in range(groups.uplink.size):
         held[k] = 0
         for g in range(groups.cluster_begin[k], groups.cluster_begin[k + 1]):
-            held[k] += _holds(standing, j, g, min(free[g], caps[g]))
+            held[k] += _holds(per_node, j, g, min(free[g], caps[g]))
         most = max(most, held[k])
     if rule == Placement.BIG_SMALL and 4 * most < 3 * need:
         return need
@@ -113,31 +113,31 @@ def _fill_largest_chunks(
                 best = k
         held[best] = NONE
         begin, end = groups.cluster_begin[best], groups.cluster_begin[best + 1]
-        need = _fill(standing, j, groups.fast_in_cluster, begin, end, need, free, caps, scratch.chosen)
+        need = _fill(per_node, j, groups.fast_in_cluster, begin, end, need, free, caps, scratch.chosen)
     return need
 
 
 @part
 def _place(
-    standing: Standing, problem: Problem, rule: int, j: int, free: Ints, caps: Ints, scratch: Scratch
+    per_node: TasksPerNode, problem: Problem, rule: int, j: int, free: Ints, caps: Ints, scratch: Scratch
 ) -> bool:
-    groups, chosen, tasks = problem.groups, scratch.chosen, standing.tasks[j]
+    groups, chosen, tasks = problem.groups, scratch.chosen, per_node.tasks[j]
     chosen[:] = 0
     if rule == Placement.POWERFUL:  # [20]
-        return _fill(standing, j, groups.fast, FIRST, groups.fast.size, tasks, free, caps, chosen) == 0
+        return _fill(per_node, j, groups.fast, FIRST, groups.fast.size, tasks, free, caps, chosen) == 0
     order = groups.cheap_in_cluster if rule == Placement.EFFICIENT else groups.fast_in_cluster
-    k = _best_cluster(standing, problem, rule, j, order, free, caps, chosen)
+    k = _best_cluster(per_node, problem, rule, j, order, free, caps, chosen)
     chosen[:] = 0
     if k >= 0:
         begin, end = groups.cluster_begin[k], groups.cluster_begin[k + 1]
-        return _fill(standing, j, order, begin, end, tasks, free, caps, chosen) == 0
+        return _fill(per_node, j, order, begin, end, tasks, free, caps, chosen) == 0
     if rule in (Placement.SINGLE, Placement.HOME):
         return False
     if rule == Placement.EFFICIENT:
-        return _fill(standing, j, groups.cheap, FIRST, groups.cheap.size, tasks, free, caps, chosen) == 0
+        return _fill(per_node, j, groups.cheap, FIRST, groups.cheap.size, tasks, free, caps, chosen) == 0
     if rule in (Placement.BEST_FIT, Placement.BIG_SMALL):
-        return _fill_largest_chunks(standing, groups, rule, j, free, caps, scratch) == 0
-    return _fill_fastest_groups(standing, groups, j, free, caps, scratch) == 0
+        return _fill_largest_chunks(per_node, groups, rule, j, free, caps, scratch) == 0
+    return _fill_fastest_groups(per_node, groups, j, free, caps, scratch) == 0
 
 
 @inlined

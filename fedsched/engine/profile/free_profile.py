@@ -52,26 +52,26 @@ def planned_load(problem: Problem, state: State, time: float, load: Floats) -> N
 def fill_profile(problem: Problem, plan: Plan, state: State) -> None:
     """Fill the profile from now on: nodes become free at planned ends of running jobs, and nodes close and open."""
     now = state.clock[Clock.NOW]
-    long_profile.put_together(state.profile)
+    long_profile.join_blocks(state.profile)
     state.counter[Counter.BREAKPOINTS] = _fill_times(problem.extras, state.extras, problem, state)
-    _part_up_if_long(state)
-    if _bears_loads(plan, state):
+    _split_if_long(state)
+    if _tracks_loads(plan, state):
         # Row 0 is right after now, without jobs of pending finishes; the load of now itself is `state.load`.
         planned_load(problem, state, np.nextafter(now, np.inf), state.profile.load[0])
         _load_from(problem, state, NOW + 1)
 
 
 @inlined
-def _bears_loads(plan: Plan, state: State) -> bool:
+def _tracks_loads(plan: Plan, state: State) -> bool:
     # On a single group no job uses an uplink.
     return plan.placement == Placement.LINK_AWARE and state.free.size > 1
 
 
 @inlined
-def _part_up_if_long(state: State) -> None:
+def _split_if_long(state: State) -> None:
     rows = state.counter[Counter.BREAKPOINTS]
     if rows >= long_profile.LONG_PROFILE and state.profile.blocks.place.shape[1] > 0:
-        long_profile.part_up(state.profile, rows)
+        long_profile.split_into_blocks(state.profile, rows)
 
 
 @inlined
@@ -95,7 +95,7 @@ def _fill_beside_closures(extras: Extras, extra_state: ExtraState, state: State)
     # Breakpoints at planned ends, and at closings and openings until the last planned end; `_cover` adds later ones.
     profile, beyond, now = state.profile, extra_state.closed.beyond, state.clock[Clock.NOW]
     downtimes.begin_profile(extras, extra_state, state.free, now)
-    downtimes.note_what_is_left(extras, extra_state, profile, NOW, now)
+    downtimes.set_breakpoint(extras, extra_state, profile, NOW, now)
     pools.begin_profile(more_than_closing(extras), extra_state)
     row, i = NOW, state.counter[Counter.ENDS] - 1
     while i >= 0:
@@ -110,7 +110,7 @@ def _fill_beside_closures(extras: Extras, extra_state: ExtraState, state: State)
             pools.end_at(more_than_closing(extras), extra_state, row, j)
             i -= 1
         downtimes.change_until(extras, extra_state, now, time)
-        downtimes.note_what_is_left(extras, extra_state, profile, row, time)
+        downtimes.set_breakpoint(extras, extra_state, profile, row, time)
     return row + 1
 
 
@@ -128,10 +128,10 @@ def _cover(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan
             break
         pools.repeat_breakpoint(more_than_closing(extras), extra_state, row)
         downtimes.change_until(extras, extra_state, now, change)
-        downtimes.note_what_is_left(extras, extra_state, state.profile, row, change)
+        downtimes.set_breakpoint(extras, extra_state, state.profile, row, change)
         row += 1
     state.counter[Counter.BREAKPOINTS] = row
-    if _bears_loads(plan, state):
+    if _tracks_loads(plan, state):
         _load_from(problem, state, rows)
 
 
@@ -144,8 +144,8 @@ def _cover_with_blocks(extras: Extras, extra_state: ExtraState, state: State, ti
             break
         row = long_profile.add_last(extras, extra_state, state.profile)
         downtimes.change_until(extras, extra_state, now, change)
-        downtimes.note_what_is_left(extras, extra_state, state.profile, row, change)
-        long_profile.know_last(state.profile)
+        downtimes.set_breakpoint(extras, extra_state, state.profile, row, change)
+        long_profile.update_last(state.profile)
         added += 1
 
 
@@ -212,7 +212,7 @@ def _break_at(extras: Extras | None, state: State, time: float, first: int, with
 def reserve_window(problem: Problem, plan: Plan, state: State, j: int, begin: int, end_time: float) -> None:
     """Reserve the nodes in `state.scratch.chosen`, and the job's pools, from breakpoint `begin` up to `end_time`."""
     profile, chosen = state.profile, state.scratch.chosen
-    link_aware = _bears_loads(plan, state)
+    link_aware = _tracks_loads(plan, state)
     _cover_until(problem.extras, state.extras, problem, plan, state, end_time)
     if long_profile.are_in_use(profile):
         long_profile.reserve(problem.extras, state.extras, profile, j, problem.tasks[j], profile.time[begin], end_time)
@@ -229,7 +229,7 @@ def reserve_window(problem: Problem, plan: Plan, state: State, j: int, begin: in
         for b in range(begin, end):
             for k in range(state.load.size):
                 profile.load[b, k] += state.scratch.demand[k]
-    _part_up_if_long(state)
+    _split_if_long(state)
 
 
 @inlined
@@ -369,13 +369,13 @@ def could_start(problem: Problem, state: State, j: int, first: int) -> bool:
 
 
 @inlined
-def forget_the_past(problem: Problem, plan: Plan, state: State) -> None:
+def drop_past(problem: Problem, plan: Plan, state: State) -> None:
     """Make `now` the first breakpoint of the kept plan."""
     _cover_until(problem.extras, state.extras, problem, plan, state, state.clock[Clock.NOW])
     profile = state.profile
     now = state.clock[Clock.NOW]
     if long_profile.are_in_use(profile):
-        long_profile.forget_until(problem.extras, state.extras, profile, now)
+        long_profile.drop_until(problem.extras, state.extras, profile, now)
         return
     rows = state.counter[Counter.BREAKPOINTS]
     past = 0

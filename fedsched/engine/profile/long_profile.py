@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.core.jit import constant, inlined, part
-from fedsched.engine.dispatch.earliest_start_bounds import clear, floor_of, raise_floor
+from fedsched.engine.dispatch.earliest_start_bounds import bound_of, clear_bounds, raise_bound
 from fedsched.engine.loop.feature_flags import more_than_closing
 from fedsched.engine.optional_features import pools
 from fedsched.engine.profile.breakpoints import (
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Extras, ExtraState, Profile
 
 BLOCK = constant(128)  # breakpoints that a block has room for
-LONG_PROFILE = constant(512)  # a profile of so many breakpoints is split into blocks
+LONG_PROFILE = constant(512)  # a profile with this many breakpoints is split into blocks
 NOWHERE = constant(-1)
 EMPTY, ONE = constant(0), constant(1)
 
@@ -44,7 +44,7 @@ def are_in_use(profile: Profile) -> bool:
 
 
 @inlined
-def put_together(profile: Profile) -> None:
+def join_blocks(profile: Profile) -> None:
     """Go back to contiguous breakpoints, as a plan is made anew."""
     profile.blocks.number[BlockNumber.PLACES] = 0
 
@@ -69,7 +69,7 @@ def _measure(profile: Profile, place: int) -> None:
 
 
 @part
-def part_up(profile: Profile, rows: int) -> None:
+def split_into_blocks(profile: Profile, rows: int) -> None:
     """Split the first `rows` breakpoints, which are contiguous, into blocks."""
     blocks = profile.blocks
     places = (rows + BLOCK - 1) // BLOCK
@@ -79,7 +79,7 @@ def part_up(profile: Profile, rows: int) -> None:
         _measure(profile, place)
     blocks.number[BlockNumber.PLACES] = blocks.number[BlockNumber.ROOMS] = places
     blocks.number[BlockNumber.PAST] = 0
-    clear(blocks.floor)
+    clear_bounds(blocks.floor)
 
 
 @inlined
@@ -226,7 +226,7 @@ def first_window(
 ) -> int:
     """Return the first breakpoint from which enough nodes, and the job's pools, are free for `duration`; or -1."""
     blocks = profile.blocks
-    floor, searched = floor_of(blocks.floor, tasks, duration), False
+    floor, searched = bound_of(blocks.floor, tasks, duration), False
     place = _place_at(profile, floor)
     row = first_at(profile, floor, _first_row(profile, place), _end_row(profile, place))
     places = blocks.number[BlockNumber.PLACES]
@@ -237,7 +237,7 @@ def first_window(
         less, lacking = _next_without(profile, place, row + 1, tasks, until)
         if less == places:
             if not searched:
-                raise_floor(blocks.floor, tasks, duration, profile.time[row])
+                raise_bound(blocks.floor, tasks, duration, profile.time[row])
                 searched = True
             if _pools_suffice(extras, extra_state, profile, j, place, row, until):
                 return row
@@ -263,7 +263,7 @@ def first_below(profile: Profile, tasks: int) -> int:
 
 
 @part
-def forget_until(extras: Extras | None, extra_state: ExtraState | None, profile: Profile, now: float) -> None:
+def drop_until(extras: Extras | None, extra_state: ExtraState | None, profile: Profile, now: float) -> None:
     """Make `now` the first breakpoint."""
     number, table = profile.blocks.number, profile.blocks.place
     place = _place_at(profile, now)
@@ -297,6 +297,6 @@ def add_last(extras: Extras, extra_state: ExtraState, profile: Profile) -> int:
 
 
 @inlined
-def know_last(profile: Profile) -> None:
+def update_last(profile: Profile) -> None:
     """Update the last block's fewest and most free nodes for its new breakpoint."""
     _measure(profile, profile.blocks.number[BlockNumber.PLACES] - 1)

@@ -20,7 +20,7 @@ from fedsched.core.jit import constant, flag, inlined, part
 from fedsched.engine.codes import Dispatch, QueueKey
 from fedsched.engine.numbers import ClassNumber, Counter
 from fedsched.engine.optional_features import limits, pools
-from fedsched.engine.optional_features.dependencies import joined_as, joined_until
+from fedsched.engine.optional_features.dependencies import joined_count, joined_job
 from fedsched.engine.optional_features.moldable import choose_shapes
 from fedsched.engine.queue import scan
 from fedsched.engine.queue.queue_tree import ABSENT, NEVER
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Extras, ExtraState, Floats, Ints, Plan, Problem, Queue, State
 
 MOST_ROWS = 8  # trees; more would cost more than they save
-BESIDE = MOST_ROWS  # where the rooms beside the reservation begin, behind those of now
+BESIDE_RESERVATION = MOST_ROWS  # where the rooms beside the reservation begin, behind those of now
 TREES = 2 * MOST_ROWS  # where the trees begin
 ROOT, NO_ROOM = constant(1), constant(0)
 SHORT = flag(True)
 
 
-def room_for(leaves: int) -> int:
-    """Return how many numbers the index of a queue with so many leaves takes."""
+def index_size(leaves: int) -> int:
+    """Return how many numbers the index of a queue with `leaves` leaves takes."""
     return TREES + MOST_ROWS * 2 * leaves
 
 
 @inlined
-def _have_queues_of_their_own(extras: Extras | None) -> bool:
+def _has_reservation_queues(extras: Extras | None) -> bool:
     if extras is None:
         return False
     return extras.reserved.of_job.size > 0
@@ -66,7 +66,7 @@ def begin(problem: Problem, plan: Plan, state: State) -> None:
     told_apart = 1 < rows <= MOST_ROWS and state.classes.rooms.size >= TREES + rows * 2 * leaves
     if not (scanned and told_apart and key == QueueKey.FIXED):
         return
-    if limits.bind(state.extras) or choose_shapes(state.extras) or _have_queues_of_their_own(problem.extras):
+    if limits.has_limits(state.extras) or choose_shapes(state.extras) or _has_reservation_queues(problem.extras):
         return
     number[ClassNumber.ROWS] = rows
     for i in range(rows * 2 * leaves):
@@ -91,7 +91,7 @@ def _set_path(rooms: Ints, rows: int, row: int, node: int, tasks: int) -> None:
 
 
 @inlined
-def joins(problem: Problem, plan: Plan, state: State, j: int) -> None:
+def note_joined(problem: Problem, plan: Plan, state: State, j: int) -> None:
     """Add a queued job to the index."""
     rows, queue = state.classes.number[ClassNumber.ROWS], _scanned(plan, state)
     if rows > 0:
@@ -100,7 +100,7 @@ def joins(problem: Problem, plan: Plan, state: State, j: int) -> None:
 
 
 @inlined
-def leaves(problem: Problem, plan: Plan, state: State, j: int) -> None:
+def note_left(problem: Problem, plan: Plan, state: State, j: int) -> None:
     """Remove a job that leaves the queue from the index."""
     rows, queue, rooms = state.classes.number[ClassNumber.ROWS], _scanned(plan, state), state.classes.rooms
     if rows > 0:
@@ -110,15 +110,15 @@ def leaves(problem: Problem, plan: Plan, state: State, j: int) -> None:
 
 
 @inlined
-def let_join(problem: Problem, plan: Plan, state: State) -> None:
+def add_new_jobs(problem: Problem, plan: Plan, state: State) -> None:
     """Add the jobs that have joined the queue since the last scan."""
     number, queue = state.classes.number, _scanned(plan, state)
     rows, first = number[ClassNumber.ROWS], number[ClassNumber.ROOMED]
     if rows == 0:
         return
-    joined = joined_until(state.extras, state.counter[Counter.ARRIVED])
+    joined = joined_count(state.extras, state.counter[Counter.ARRIVED])
     for i in range(first, joined):
-        j = joined_as(state.extras, problem.arrival, i)
+        j = joined_job(state.extras, problem.arrival, i)
         leaf = (queue.tasks.size >> 1) + queue.position[j]
         if queue.tasks[leaf] != ABSENT:
             _set_path(state.classes.rooms, rows, _row_of(problem, plan, j), leaf, queue.tasks[leaf])
@@ -126,12 +126,12 @@ def let_join(problem: Problem, plan: Plan, state: State) -> None:
 
 
 @inlined
-def newcomers_alone_may(problem: Problem, plan: Plan, state: State) -> bool:
+def only_new_jobs_may_fit(problem: Problem, plan: Plan, state: State) -> bool:
     """Return whether no job in the index has room, and the jobs that joined since are in queue order."""
     number, rooms, position = state.classes.number, state.classes.rooms, _scanned(plan, state).position
     rows, last = number[ClassNumber.ROWS], -1
-    for i in range(number[ClassNumber.ROOMED], joined_until(state.extras, state.counter[Counter.ARRIVED])):
-        j = joined_as(state.extras, problem.arrival, i)
+    for i in range(number[ClassNumber.ROOMED], joined_count(state.extras, state.counter[Counter.ARRIVED])):
+        j = joined_job(state.extras, problem.arrival, i)
         if position[j] < last:
             return False
         last = position[j]
@@ -140,13 +140,13 @@ def newcomers_alone_may(problem: Problem, plan: Plan, state: State) -> bool:
 
 
 @inlined
-def next_newcomer(problem: Problem, state: State) -> int:
+def next_new_job(problem: Problem, state: State) -> int:
     """Return the next job that has joined the queue since the last scan, in order of joining; -1 after the last."""
     number = state.classes.number
-    if number[ClassNumber.ROOMED] == joined_until(state.extras, state.counter[Counter.ARRIVED]):
+    if number[ClassNumber.ROOMED] == joined_count(state.extras, state.counter[Counter.ARRIVED]):
         return -1
     number[ClassNumber.ROOMED] += 1
-    return joined_as(state.extras, problem.arrival, number[ClassNumber.ROOMED] - 1)
+    return joined_job(state.extras, problem.arrival, number[ClassNumber.ROOMED] - 1)
 
 
 @inlined
@@ -184,14 +184,14 @@ def _measure(extras: ExtraState | None, caps: Ints, free: Ints, extra: Ints, row
         for which in range(sets):
             row = of_caps * sets + which
             rooms[row] = room if pools.have_some(extras, which) else NO_ROOM
-            rooms[BESIDE + row] = beside if pools.have_some_then(extras, which) else NO_ROOM
+            rooms[BESIDE_RESERVATION + row] = beside if pools.have_some_then(extras, which) else NO_ROOM
 
 
 @inlined
 def _some_may(rooms: Ints, rows: int, node: int, short: bool) -> bool:
     for row in range(rows):
         least = rooms[TREES + node * rows + row]
-        if least <= rooms[row] and (short or least <= rooms[BESIDE + row]):
+        if least <= rooms[row] and (short or least <= rooms[BESIDE_RESERVATION + row]):
             return True
     return False
 

@@ -72,7 +72,7 @@ class Tables(NamedTuple):
     least: Floats  # the classes' binary trees over blocks of places: the least key
 
 
-def room_for(jobs: int, groups: int, pools: int) -> tuple[int, int]:
+def tables_size(jobs: int, groups: int, pools: int) -> tuple[int, int]:
     """Return how many integers and how many floats the tables of a queue take."""
     of_classes, of_sets = MOST_CLASSES * COLUMNS, MOST_SETS * (SetColumn.USABLE + groups + pools)
     nodes = 4 * (jobs // int(BLOCK) + MOST_CLASSES)  # a tree has less than four for each block
@@ -83,7 +83,7 @@ def room_for(jobs: int, groups: int, pools: int) -> tuple[int, int]:
 def tables_of(state: State) -> Tables:
     """Return the tables of a state that has room for them."""
     whole, other, jobs = state.classes.number, state.classes.other, state.start.size
-    columns = SetColumn.USABLE + state.free.size + pools.are(state.extras)
+    columns = SetColumn.USABLE + state.free.size + pools.pool_count(state.extras)
     sets = NUMBERS + MOST_CLASSES * COLUMNS
     cell = sets + MOST_SETS * columns
     class_at = cell + CELLS

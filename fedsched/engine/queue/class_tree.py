@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Floats, Ints
     from fedsched.engine.queue.class_tables import Tables
 
-NOBODY = np.inf  # key of a place without a waiting job
+NO_JOB = np.inf  # key of a place without a waiting job
 
 
 @inlined
 def _least_of_block(tables: Tables, k: int, block: int) -> float:
-    first, least = tables.table[k, ClassColumn.FIRST], NOBODY
+    first, least = tables.table[k, ClassColumn.FIRST], NO_JOB
     end = first + min((block + 1) * BLOCK, tables.table[k, ClassColumn.MEMBERS])
     for place in range(first + block * BLOCK, end):
         least = min(least, tables.key[place])
@@ -61,7 +61,7 @@ def _fits(tables: Tables, k: int, place: int, needed: int) -> bool:
 
 
 @inlined
-def still_may(tables: Tables, tasks: Ints, k: int) -> bool:
+def may_still_start(tables: Tables, tasks: Ints, k: int) -> bool:
     """Return whether the candidate of a class may start on what is free by now; `tasks` are by position."""
     place = tables.table[k, ClassColumn.CANDIDATE]
     within = tables.key[place] <= tables.limits[ClassRow.LIMIT, k]
@@ -78,7 +78,7 @@ def _found_in_block(tables: Tables, tasks: Ints, order: Ints, start: Floats, k: 
             continue
         position = tables.position_of[one]
         if not np.isnan(start[order[position]]):
-            set_key(tables, k, one, NOBODY)
+            set_key(tables, k, one, NO_JOB)
         elif _fits(tables, k, one, tasks[position]):
             tables.table[k, ClassColumn.CANDIDATE], tables.table[k, ClassColumn.AT] = one, position
             return True

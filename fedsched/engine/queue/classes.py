@@ -20,7 +20,7 @@ from fedsched.core.jit import constant, flag, inlined, part
 from fedsched.engine.codes import Dispatch, Placement, QueueKey
 from fedsched.engine.numbers import ClassNumber, Counter
 from fedsched.engine.optional_features import limits, pools
-from fedsched.engine.optional_features.dependencies import joined_as, joined_until
+from fedsched.engine.optional_features.dependencies import joined_count, joined_job
 from fedsched.engine.optional_features.moldable import choose_shapes
 from fedsched.engine.queue.class_limits import measure
 from fedsched.engine.queue.class_tables import (
@@ -33,7 +33,7 @@ from fedsched.engine.queue.class_tables import (
     SetColumn,
     tables_of,
 )
-from fedsched.engine.queue.class_tree import NOBODY, fill, seek, set_key, still_may
+from fedsched.engine.queue.class_tree import NO_JOB, fill, may_still_start, seek, set_key
 from fedsched.engine.queue.queue_tree import ABSENT
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _set_of(problem: Problem, plan: Plan, tables: Tables, j: int, sets: int) -> 
     groups = problem.groups.nodes.size
     for s in range(sets):
         least = tables.sets[s, SetColumn.USABLE + groups :]
-        same = pools.are_those_of(problem.extras, least, j)
+        same = pools.needs_same_pools(problem.extras, least, j)
         for g in range(groups):
             same = same and (tables.sets[s, SetColumn.USABLE + g] == 1) == _may_use(problem, plan, j, g)
         if same:
@@ -125,7 +125,7 @@ def begin_ungrouped(plan: Plan, state: State) -> None:
     number[ClassNumber.CLASSES] = 0
     number[ClassNumber.PATIENCE] = ENDLESS
     key = plan.order_key if plan.dispatch == Dispatch.GREEDY else plan.backfill_key
-    stays = choose_shapes(state.extras) or limits.are_many(state.extras, LONG_QUEUE)
+    stays = choose_shapes(state.extras) or limits.has_large_kind(state.extras, LONG_QUEUE)
     if number.size > NUMBERS and key == QueueKey.FIXED and not stays:
         number[ClassNumber.PATIENCE] = PATIENCE * plan.order.size
 
@@ -171,7 +171,7 @@ def _give_places(plan: Plan, state: State, tables: Tables, order: Ints, count: i
             k = tables.class_at[p]
             place = table[k, ClassColumn.FIRST] + table[k, ClassColumn.MEMBERS]
             table[k, ClassColumn.MEMBERS] += 1
-            tables.place_at[p], tables.position_of[place], tables.key[place] = place, p, NOBODY
+            tables.place_at[p], tables.position_of[place], tables.key[place] = place, p, NO_JOB
 
 
 @inlined
@@ -182,7 +182,7 @@ def _key(problem: Problem, plan: Plan, j: int) -> float:
 @part
 def group(problem: Problem, plan: Plan, state: State, queue: Queue) -> None:
     """Group a queue into classes: by the groups that jobs may use, the pools they need and, for backfilling, tasks."""
-    limits.keep_awake(problem.extras, state.extras, state)
+    limits.stop_parking(problem.extras, state.extras, state)
     tables, order = tables_of(state), queue.order
     sets = _find_sets(problem, plan, state, tables, order)
     buckets = 1 if plan.dispatch == Dispatch.GREEDY else max(FEW_CLASSES // sets, MOST_CLASSES // MOST_SETS)
@@ -194,9 +194,9 @@ def group(problem: Problem, plan: Plan, state: State, queue: Queue) -> None:
             tables.class_at[p] = tables.class_at[p] * buckets + tables.cell[_cell(problem.tasks[j])]
             _enter(problem, tables, tables.class_at[p], j)
     _give_places(plan, state, tables, order, sets * buckets)
-    joined = joined_until(state.extras, state.counter[Counter.ARRIVED])
+    joined = joined_count(state.extras, state.counter[Counter.ARRIVED])
     for i in range(joined):
-        j = joined_as(state.extras, problem.arrival, i)
+        j = joined_job(state.extras, problem.arrival, i)
         if np.isnan(state.start[j]):
             tables.key[tables.place_at[queue.position[j]]] = _key(problem, plan, j)
     fill(tables, sets * buckets)
@@ -204,11 +204,11 @@ def group(problem: Problem, plan: Plan, state: State, queue: Queue) -> None:
 
 
 @inlined
-def _let_join(problem: Problem, plan: Plan, state: State, queue: Queue, tables: Tables) -> None:
+def _add_new_jobs(problem: Problem, plan: Plan, state: State, queue: Queue, tables: Tables) -> None:
     # Adds the jobs that have joined the queue since the last scan.
-    joined = joined_until(state.extras, state.counter[Counter.ARRIVED])
+    joined = joined_count(state.extras, state.counter[Counter.ARRIVED])
     for i in range(tables.number[ClassNumber.SEEN], joined):
-        j = joined_as(state.extras, problem.arrival, i)
+        j = joined_job(state.extras, problem.arrival, i)
         if np.isnan(state.start[j]):
             p = queue.position[j]
             set_key(tables, tables.class_at[p], tables.place_at[p], _key(problem, plan, j))
@@ -235,7 +235,7 @@ def first_of_classes(problem: Problem, plan: Plan, state: State, queue: Queue, p
     reservation counts.
     """
     tables = tables_of(state)
-    _let_join(problem, plan, state, queue, tables)
+    _add_new_jobs(problem, plan, state, queue, tables)
     measure(problem, plan, state, tables, window)
     tasks = queue.tasks[queue.tasks.size >> 1 :]
     _seek_in_all(tables, tasks, queue.order, state.start, position)
@@ -267,7 +267,7 @@ def _least_of_all(tables: Tables, tasks: Ints, order: Ints, start: Floats) -> in
                 k, least = other, table[other, ClassColumn.AT]
         if least == ABSENT:
             return -1
-        if still_may(tables, tasks, k):
+        if may_still_start(tables, tasks, k):
             number[ClassNumber.SCANNED] = k
             return least
         seek(tables, tasks, order, start, k, table[k, ClassColumn.CANDIDATE] + 1)

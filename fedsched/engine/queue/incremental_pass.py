@@ -24,25 +24,25 @@ if TYPE_CHECKING:
 
 
 @inlined
-def _will_be_enough(problem: Problem, plan: Plan, state: State) -> bool:
+def _may_be_incremental(problem: Problem, plan: Plan, state: State) -> bool:
     stays_in_order = plan.order_key == QueueKey.FIXED and plan.backfill_key == QueueKey.FIXED
-    if not fills_from_the_fastest(problem, plan) or not stays_in_order or limits.bind(state.extras):
+    if not fills_from_the_fastest(problem, plan) or not stays_in_order or limits.has_limits(state.extras):
         return False
     more = more_than_closing(problem.extras)
-    return not (power_caps.any_caps(more) or power_states.is_saved(more))
+    return not (power_caps.has_caps(more) or power_states.is_saved(more))
 
 
 @inlined
-def look_at_all(state: State) -> None:
+def reset(state: State) -> None:
     """Discard the last pass: this one looks at all jobs."""
     state.counter[Counter.PLAN_HOLDS] = 0
 
 
 @inlined
-def wait_behind(problem: Problem, plan: Plan, state: State, head: int) -> None:
+def set_head(problem: Problem, plan: Plan, state: State, head: int) -> None:
     """Set the head that all jobs wait behind, without a reservation; note if the next pass may be incremental."""
     state.counter[Counter.PLANNED_TO] = state.queue.position[head] + 1
-    state.counter[Counter.PLAN_HOLDS] = 1 if _will_be_enough(problem, plan, state) else 0
+    state.counter[Counter.PLAN_HOLDS] = 1 if _may_be_incremental(problem, plan, state) else 0
     state.clock[Clock.SHADOW] = NEVER
 
 
@@ -53,20 +53,20 @@ def head_of(state: State) -> int:
 
 
 @inlined
-def joins(state: State, j: int) -> None:
+def note_joined(state: State, j: int) -> None:
     """Note that a job has joined the queue."""
     state.counter[Counter.JOINED_FROM] = min(state.counter[Counter.JOINED_FROM], state.backfill.position[j])
 
 
 @inlined
-def are_awaited(state: State) -> None:
+def note_complete(state: State) -> None:
     """Note that a pass is complete: jobs that join from now on are new."""
     state.counter[Counter.FREE_BEFORE] = state.counter[Counter.FREE]
     state.counter[Counter.JOINED_FROM] = state.queue.position.size
 
 
 @inlined
-def are_enough(state: State) -> bool:
+def is_incremental(state: State) -> bool:
     """Return whether a pass may look at new jobs only.
 
     It may if nothing was freed since the last pass, no job joined ahead of the head, and the head's start is not due.

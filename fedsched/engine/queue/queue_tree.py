@@ -11,8 +11,8 @@ from fedsched.core.least_tree import next_within, put
 from fedsched.engine.codes import QueueKey
 from fedsched.engine.loop.feature_flags import more_is
 from fedsched.engine.optional_features.dependencies import eligible_since, submitted_at
-from fedsched.engine.optional_features.moldable import asked_estimate, asked_tasks
-from fedsched.engine.optional_features.reservation_queues import waits_for_another_turn
+from fedsched.engine.optional_features.moldable import first_shape_estimate, first_shape_tasks
+from fedsched.engine.optional_features.reservation_queues import is_in_other_queue
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Extras, ExtraState, Floats, Ints, Plan, Problem, Queue, State
@@ -47,13 +47,13 @@ def set_path(tree: Ints, times: Floats, position: int, tasks: int, shortest: flo
 
 
 @inlined
-def mend_prefix(queue: Queue, positions: int) -> None:
+def rebuild_prefix(queue: Queue, positions: int) -> None:
     """Rebuild the trees above the first `positions` leaves."""
-    mend_trees(queue.tasks, queue.shortest, positions)
+    rebuild_trees(queue.tasks, queue.shortest, positions)
 
 
 @part
-def mend_trees(tree: Ints, times: Floats, positions: int) -> None:
+def rebuild_trees(tree: Ints, times: Floats, positions: int) -> None:
     """Rebuild two trees above their first `positions` leaves."""
     level = tree.size >> 1
     last = level + max(positions - 1, 0)
@@ -113,7 +113,7 @@ def shown_tasks(extras: ExtraState | None, tasks: int, j: int) -> int:
     """Return a queued job's tasks in the trees: ABSENT while it is over a limit, or in another queue [43, 46]."""
     if extras is None:
         return tasks
-    if waits_for_another_turn(extras, j):
+    if is_in_other_queue(extras, j):
         return ABSENT
     limited = extras.limited
     if limited.left.size > 0 and limited.kind[j] >= 0 and limited.over[limited.kind[j]] > 0:
@@ -124,10 +124,10 @@ def shown_tasks(extras: ExtraState | None, tasks: int, j: int) -> int:
 @inlined
 def key_of(problem: Problem, order_key: int, j: int, wait: float) -> float:
     """Return the job's sort key after a wait of `wait` seconds; the greatest comes first."""
-    estimate = asked_estimate(problem.extras, problem.estimate, j)
+    estimate = first_shape_estimate(problem.extras, problem.estimate, j)
     if order_key == QueueKey.XFACTOR:
         return (wait + estimate) / estimate
-    tasks = asked_tasks(problem.extras, problem.tasks, j)
+    tasks = first_shape_tasks(problem.extras, problem.tasks, j)
     if order_key == QueueKey.WFP3:
         ratio = wait / estimate
         return ratio * ratio * ratio * tasks
@@ -147,8 +147,8 @@ def _by_submit(problem: Problem, order_key: int, j: int, submit: float) -> float
     if order_key == QueueKey.SUBMITTED:
         return submit
     age = max(submit - problem.t0, 1.0)
-    estimate = asked_estimate(problem.extras, problem.estimate, j)
-    return np.log10(max(estimate, 1.0)) * asked_tasks(problem.extras, problem.tasks, j) + 870.0 * np.log10(age)
+    estimate = first_shape_estimate(problem.extras, problem.estimate, j)
+    return np.log10(max(estimate, 1.0)) * first_shape_tasks(problem.extras, problem.tasks, j) + 870.0 * np.log10(age)
 
 
 @inlined
@@ -235,7 +235,7 @@ def reorder(problem: Problem, state: State, queue: Queue, order_key: int, now: f
     for i in range(kept, before):
         _write_leaf(queue, i, ABSENT, NEVER)
     queue.members[0] = kept
-    mend_prefix(queue, before)
+    rebuild_prefix(queue, before)
 
 
 @inlined
@@ -287,7 +287,7 @@ def enqueue(problem: Problem, plan: Plan, state: State, j: int, mend: bool) -> N
 
 
 @inlined
-def join_again(problem: Problem, plan: Plan, state: State, j: int) -> None:
+def rejoin(problem: Problem, plan: Plan, state: State, j: int) -> None:
     """Add a job that was queued before to the queues again."""
     _append_again(problem, state, state.queue, plan.order_key, j)
     if plan.separate_backfill:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fedsched.core.jit import inlined
 from fedsched.engine.loop.feature_flags import more_than_closing
-from fedsched.engine.optional_features.limits import wakes
+from fedsched.engine.optional_features.limits import expand_entry
 from fedsched.engine.queue import queue_tree as queues
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def next_small(problem: Problem, state: State, queue: Queue, position: int, free: int) -> int:
     """Return the first position from `position` on with a job that needs at most `free` nodes, or -1."""
     found = queues.next_small(queue, position, free)
-    while wakes(more_than_closing(problem.extras), state.extras, state, queue.order, found):
+    while expand_entry(more_than_closing(problem.extras), state.extras, state, queue.order, found):
         found = queues.next_small(queue, found, free)
     return found
 
@@ -31,6 +31,6 @@ def next_candidate(
     It needs at most `free` nodes, and it lasts at most `window` seconds or needs at most `extra` nodes.
     """
     found = queues.next_candidate(queue, position, free, window, extra)
-    while wakes(more_than_closing(problem.extras), state.extras, state, queue.order, found):
+    while expand_entry(more_than_closing(problem.extras), state.extras, state, queue.order, found):
         found = queues.next_candidate(queue, found, free, window, extra)
     return found

@@ -13,7 +13,7 @@ from fedsched.engine.codes import Dispatch, needs_of
 from fedsched.engine.pack.problem import measured_of
 from fedsched.engine.placement.tasks_per_node import most_of_groups
 from fedsched.engine.plans import plan_in_order
-from fedsched.engine.run.evaluate import NO_JOB_IS_MISSING, Common, Layout, evaluate_rows, nothing_runs
+from fedsched.engine.run.evaluate import NO_JOB_IS_MISSING, Common, Layout, evaluate_rows, no_running_jobs
 from fedsched.model.schedule.metrics import Column
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Evaluator:
         self._layout = Layout(jobs, problem.groups.nodes.size)
         self._common = Common(
             shared=plan_in_order(np.arange(jobs), self.default_caps()),
-            running=nothing_runs(problem.groups.nodes.size),
+            running=no_running_jobs(problem.groups.nodes.size),
             measured=measured_of(problem),
             missing=NO_JOB_IS_MISSING,
             missed=0,
@@ -125,7 +125,7 @@ def in_slices(work: Callable[[int, int, int], None], plans: int, *, jobs: int, t
 
 
 def plans_in_a_slice(jobs: int) -> int:
-    """Return how many plans of so many jobs a kernel evaluates before Python looks at Ctrl-C."""
+    """Return how many plans of `jobs` jobs a kernel evaluates before Python looks at Ctrl-C."""
     return max(1, SLICE // max(jobs, 1))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from fedsched.core.jit import constant, inlined, kernel
 from fedsched.engine.codes import SameTime, Status
-from fedsched.engine.dispatch.greedy import fits_now, is_over, start_apart
+from fedsched.engine.dispatch.greedy import exceeds_limits, fits_now, start_out_of_line
 from fedsched.engine.loop.events import next_time, take_events
 from fedsched.engine.loop.running import release_pending, update_rates
 from fedsched.engine.numbers import Counter
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from fedsched.engine.arrays.structs import Ints, Plan, Problem, State
 
-NOBODY = constant(-1)  # in a place where no job waits; as an answer: none
+NO_JOB = constant(-1)  # in a place where no job waits; as an answer: none
 
 
 @inlined
@@ -65,7 +65,7 @@ def look(problem: Problem, plan: Plan, state: State, waiting: Ints, fits: NDArra
         j = queue.order[position]
         waiting[seen] = j
         fits[seen] = 0
-        if problem.tasks[j] <= free and fits_now(problem, plan, state, j) and not is_over(problem, state, j):
+        if problem.tasks[j] <= free and fits_now(problem, plan, state, j) and not exceeds_limits(problem, state, j):
             fits[seen] = 1
             any_fits = True
         seen += 1
@@ -78,9 +78,9 @@ def look(problem: Problem, plan: Plan, state: State, waiting: Ints, fits: NDArra
 def leave_places(waiting: Ints, fits: NDArray[np.int8], first: int) -> None:
     """Mark the places from this one on as empty; behind an empty place all are empty already."""
     for i in range(first, waiting.size):
-        if waiting[i] == NOBODY:
+        if waiting[i] == NO_JOB:
             break
-        waiting[i] = NOBODY
+        waiting[i] = NO_JOB
         fits[i] = 0
 
 
@@ -98,7 +98,7 @@ def decide(problem: Problem, plan: Plan, state: State, waiting: Ints, fits: NDAr
     If no job runs and no event is to come, the first job starts instead. `waiting` and `fits` are what `look` has
     noted; nothing has changed since.
     """
-    j = NOBODY
+    j = NO_JOB
     if 0 <= answer < waiting.size and fits[answer] == 1:
         j = waiting[answer]
     elif state.counter[Counter.RUNNING] == 0 and next_time(problem, state) == np.inf:
@@ -107,7 +107,7 @@ def decide(problem: Problem, plan: Plan, state: State, waiting: Ints, fits: NDAr
         end_pass(problem, state)
     else:
         fits_now(problem, plan, state, j)  # it fits; this chooses its nodes
-        start_apart(problem, plan, state, j)
+        start_out_of_line(problem, plan, state, j)
 
 
 @kernel
@@ -118,7 +118,7 @@ def reorder_queued(problem: Problem, plan: Plan, state: State, jobs: Ints, place
     """
     begin_ungrouped(plan, state)
     candidate_index.begin(problem, plan, state)
-    limits.keep_awake(problem.extras, state.extras, state)
+    limits.stop_parking(problem.extras, state.extras, state)
     state.counter[Counter.PLAN_HOLDS] = 0
     for i in range(jobs.size):
         j = jobs[i]

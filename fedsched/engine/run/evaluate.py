@@ -73,7 +73,7 @@ class Layout:
         return np.concatenate(parts, axis=1, dtype=np.int64)
 
 
-def unpacked(layout: Layout, row: NDArray[np.int64]) -> tuple[Ints, Ints, int, int]:
+def unpack_row(layout: Layout, row: NDArray[np.int64]) -> tuple[Ints, Ints, int, int]:
     """Return a row's queue order, caps, dispatch and placement, as copies."""
     rows = row[None]
     dispatch, placement = layout.rules(rows)[0].tolist()
@@ -88,15 +88,15 @@ class Common(NamedTuple):
     running: RunningJobs  # aligned with `Problem.running`
     measured: Measured
     missing: Floats  # what each job that never finishes adds to each metric; empty if all jobs finish
-    missed: int  # so many jobs never finish under any plan
+    missed: int  # the number of jobs that never finish under any plan
     shapes: Shapes | None = None  # if rows choose them
 
 
 NO_JOB_IS_MISSING = np.zeros(0)
 
 
-def nothing_runs(groups: int) -> RunningJobs:
-    """Return the empty set of running jobs, for so many groups."""
+def no_running_jobs(groups: int) -> RunningJobs:
+    """Return the empty set of running jobs, for this number of groups."""
     none, rows = np.zeros(0), np.zeros(0, dtype=np.int64)
     return RunningJobs(0.0, rows, none, none, none, none, none, none, none, np.zeros((0, groups), dtype=np.int64))
 
@@ -151,7 +151,7 @@ def _without_end(problem: Problem, state: State) -> int:
 
 
 @part
-def put_behind(problem: Problem, common: Common, state: State, status: int, metrics: Floats) -> int:
+def rank_behind(problem: Problem, common: Common, state: State, status: int, metrics: Floats) -> int:
     """Make a plan rank behind all plans in which more jobs finish [48]; return its Status."""
     if status == Status.STUCK and state.counter[Counter.RUNNING] > 0:
         return status  # a job runs forever
@@ -190,7 +190,7 @@ def evaluate_row(problem: Problem, common: Common, row: Ints, state: State, user
         metrics,
     )
     if common.missing.size > 0:
-        return put_behind(problem, common, state, status, metrics)
+        return rank_behind(problem, common, state, status, metrics)
     return status
 
 

@@ -19,7 +19,7 @@ from fedsched.engine.loop.metric_integrals import integrals
 from fedsched.engine.numbers import Clock, Counter, LostNumber, WaitingNumber
 from fedsched.engine.optional_features.cancellations import GONE
 from fedsched.engine.optional_features.holds import AWAY
-from fedsched.engine.optional_features.moldable import as_chosen, moldable_of
+from fedsched.engine.optional_features.moldable import moldable_of, with_current_shapes
 from fedsched.engine.pack.problem import clusters_of_sites
 from fedsched.engine.placement.tasks_per_node import most_of_groups
 from fedsched.engine.run.decisions import reorder_queued
@@ -82,7 +82,7 @@ def submits_in(problem: Problem, state: State) -> Floats:
     return state.extras.waiting.submitted
 
 
-def refuse_strangers(noun: str, running: RunningJobs, workload: Workload, federation: Federation) -> None:
+def refuse_foreign_running(noun: str, running: RunningJobs, workload: Workload, federation: Federation) -> None:
     """Refuse running jobs that are not jobs of this workload on nodes of this federation."""
     rows, counts = running.rows, running.counts
     groups = np.array([group.count for group in federation.groups])
@@ -90,17 +90,17 @@ def refuse_strangers(noun: str, running: RunningJobs, workload: Workload, federa
         odd = f"row {int(rows.max())} is none of this workload's {counted(len(workload), 'job')}"
     elif counts.shape[1] != len(groups):
         odd = f"nodes in {counted(counts.shape[1], 'group')} are none of this federation's {len(groups)}"
-    elif (wrong := of_other_sizes(counts, workload.take(rows), federation)).size:
+    elif (wrong := have_other_sizes(counts, workload.take(rows), federation)).size:
         nodes, row = int(counts[wrong[0]].sum()), int(rows[wrong[0]])
         odd = f"{counted(nodes, 'node')} of row {row} are not its {counted(int(workload.tasks[row]), 'task')}"
     elif (counts.sum(axis=0) > groups).any():
         odd = "more nodes are in use than this federation has"
     else:
         return
-    raise ValueError(f"{noun}: running= is of another workload or federation ({odd}); give the one that it ran with.")
+    raise ValueError(f"{noun}: running= belongs to another workload or federation ({odd}); give its own.")
 
 
-def of_other_sizes(counts: Ints, jobs: Workload, federation: Federation) -> Ints:
+def have_other_sizes(counts: Ints, jobs: Workload, federation: Federation) -> Ints:
     """Return which of these jobs have nodes (`counts`: jobs × groups) that do not match their tasks."""
     held = (counts * counted_tasks_per_node(jobs, federation)).sum(axis=1)
     wanted = counted_tasks(jobs)
@@ -114,7 +114,7 @@ def start_of(
     t0 = origin(noun, t0)
     if running is None:
         return t0
-    refuse_strangers(noun, running, workload, federation)
+    refuse_foreign_running(noun, running, workload, federation)
     if t0 is not None and t0 != running.time:
         # Before a later t0, running jobs could end and others run faster, which is not known here.
         raise ValueError(f"{noun}: t0={t0!r} is not the running jobs' time, {running.time!r}; leave it out.")
@@ -152,7 +152,7 @@ class Simulation:
             needs=needs_of(self.plan.dispatch),
             separate_backfill=self.plan.separate_backfill,
         )
-        self.problem = problem = as_chosen(problem, self.state)
+        self.problem = problem = with_current_shapes(problem, self.state)
         if running is not None:
             set_running(self.state, running.rows, running)
         begin(problem, self.plan, self.state)
@@ -161,7 +161,7 @@ class Simulation:
         self._planned_rows = len(self.plan.caps)  # rows of caps from here on are the planner's
         self._jobs = self.problem.arrival.size + self.problem.running.size  # others wait for what cannot happen
         self._over = False  # True: nothing more can happen, but closures or power caps keep jobs from ever starting
-        self._all_started = 0  # so many of the first arrivals have started
+        self._all_started = 0  # the number of the first arrivals that have all started
         self._all_stay = not takes_nodes(federation) and workload.held is None  # no started job is queued again
         self._slice = 64
 
@@ -204,7 +204,7 @@ class Simulation:
                     return self
                 raise ScheduleError(
                     f"At {self.time:g} s no queued job can ever start although the machine is idle: "
-                    "please report this workload, it should have been refused."
+                    "please report this workload: it should have been refused."
                 )
             if elapsed < SLICE_SECONDS / 2:
                 self._slice *= 2
@@ -214,7 +214,7 @@ class Simulation:
     # ---- new plans on the way -----------------------------------------------------------------------------------
 
     def consult(self, planner: Planner, *, jobs: int) -> None:
-        """Ask a planner before every pass that may start something; its plans give caps to at most so many jobs."""
+        """Ask a planner before every pass that may start something; its plans give caps to at most `jobs` jobs."""
         room = np.zeros((jobs, self.plan.caps.shape[1]), dtype=np.int64)
         self.plan = self.plan._replace(caps=np.concatenate([self.plan.caps, room]), cap_row=self._own_row.copy())
         self.planner = planner
@@ -282,13 +282,13 @@ class Simulation:
         notes: tuple[str, ...] = ()
         lost = lost_in(state)
         start = np.array(state.start)
-        start[who_is_gone(state) | who_is_held(state)] = np.nan
+        start[cancelled_jobs(state) | held_jobs(state)] = np.nan
         if lost is not None:
             start[lost.killed] = np.nan
         if self.finished < self._jobs:
             interrupted = f"interrupted at {self.time:g} s: {self.finished} of {counted(self._jobs, 'job')} finished"
             left = self.workload.id[np.isnan(start) & np.isin(np.arange(start.size), self.problem.arrival)]
-            room = no_room(self.finished, self._jobs, left=left if is_capped(self.federation) else None)
+            room = unfinished_note(self.finished, self._jobs, left=left if is_capped(self.federation) else None)
             notes = (room if self._over else interrupted,)
         return Schedule(
             workload=self._as_submitted(lost),
@@ -316,7 +316,7 @@ class Simulation:
         """Return the jobs in their shapes, with the actual submits if these depend on the ends of others."""
         if self.workload.feedback is None or self.state.extras is None:
             return self._in_shapes()
-        submit = submits_that_came_out(self.workload, self.state, lost)
+        submit = actual_submits(self.workload, self.state, lost)
         return replace(self._in_shapes(), submit=submit, after=replace_singletons(self.workload))
 
     def _in_shapes(self) -> Workload:
@@ -335,25 +335,25 @@ def lost_in(state: State) -> LostRuns | None:
     return LostRuns(lost.job[:runs], lost.start[:runs], lost.end[:runs], lost.counts[:runs], lost.requeued[:runs] == 1)
 
 
-def submits_that_came_out(workload: Workload, state: State, lost: LostRuns | None = None) -> Floats:
+def actual_submits(workload: Workload, state: State, lost: LostRuns | None = None) -> Floats:
     """Return when jobs were submitted, as of the state's time, if that depends on the ends of others [45]."""
     over = np.where(state.finish <= state.clock[Clock.NOW], state.finish, np.nan)
     if lost is not None:
         over[lost.killed] = lost.end[~lost.requeued]
-    gone = who_is_gone(state)
+    gone = cancelled_jobs(state)
     if workload.cancel_at is not None:
         over[gone] = workload.cancel_at.times[gone]
     return submits_after(workload, over, gone)
 
 
-def who_is_gone(state: State) -> NDArray[np.bool_]:
+def cancelled_jobs(state: State) -> NDArray[np.bool_]:
     """Return which jobs have been cancelled."""
     if state.extras is None or not state.extras.cancelled.what.size:
         return np.zeros(state.start.size, dtype=np.bool_)
     return state.extras.cancelled.what == GONE
 
 
-def who_is_held(state: State) -> NDArray[np.bool_]:
+def held_jobs(state: State) -> NDArray[np.bool_]:
     """Return which jobs were in the queue and are held now."""
     if state.extras is None or not state.extras.held.what.size:
         return np.zeros(state.start.size, dtype=np.bool_)
@@ -369,8 +369,8 @@ def until_the_last_end(found: Integrals, problem: Problem, state: State) -> Inte
     return found._replace(loss_of_capacity=lost / (problem.nodes * elapsed) if elapsed > 0.0 else 0.0)
 
 
-def no_room(finished: int, jobs: int, *, left: Ints | None = None) -> str:
-    """Return a note: so many jobs have finished, the others never start, `left` because of a power cap [40, 70]."""
+def unfinished_note(finished: int, jobs: int, *, left: Ints | None = None) -> str:
+    """Return a note: how many jobs have finished; the others never start, `left` because of a power cap [40, 70]."""
     if left is not None:
         done = f"{finished} of {counted(jobs, 'job')} finished"
         return f"the power cap, or nodes that stay closed, leave jobs {first_of(left)} no room: {done}"
@@ -392,14 +392,14 @@ def _refuse_unplaceable(workload: Workload, federation: Federation, problem: Pro
     placement = Placement(plan.placement).name.lower()
     if plan.placement == Placement.HOME and problem.origin[row] < 0:
         clusters_of_sites(workload, federation)  # raises an error if no cluster has the site's name
-        raise InfeasibleError(f"{job} has no origin, which placement='home' needs; give one or place it otherwise.")
+        raise InfeasibleError(f"{job} has no origin, which placement='home' needs; set it or use another placement.")
     if usable.sum() < tasks:
         raise InfeasibleError(
             f"{job} exceeds the {usable.sum()} nodes that its caps and allowed clusters leave (per group: "
             f"{usable.tolist()}); loosen them."
         )
     taken, alone = state.scratch.chosen, workload.take([row])
-    placed = not of_other_sizes(taken[None], alone, federation).size
+    placed = not have_other_sizes(taken[None], alone, federation).size
     if placed and (over := limit_exceeded_alone(alone, federation, 0, taken)):
         raise InfeasibleError(
             f"{job}: placement={placement!r} gives it {counted(int(taken.sum()), 'node')} of the empty federation, and "

@@ -14,12 +14,12 @@ import numpy as np
 from fedsched.core.jit import constant, inlined, part
 from fedsched.engine.clock import end_after
 from fedsched.engine.numbers import Clock, ClosedNumber, ClosedTime
-from fedsched.engine.optional_features.downtimes import NOBODYS, note_next_change
+from fedsched.engine.optional_features.downtimes import NO_RESERVATION, note_next_change
 from fedsched.engine.placement.node_choice import place, planned_duration
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Calendar, Closed, Extras, ExtraState, Floats, Ints, Plan, Problem, State
-    from fedsched.engine.optional_features.reservation_queues import Reserved
+    from fedsched.engine.optional_features.reservation_queues import ReservationMembers
     from fedsched.engine.sharing.arrays import Closures, Sharing, Work
 
 NONE = constant(0)
@@ -38,7 +38,7 @@ def open_all(
     number[ClosedNumber.PAST] = extras.calendar.lookout.size  # of counts of nodes the engine keeps none for this loop
     number[ClosedNumber.CHANGED] = 0
     extra_state.closed.time[:] = np.inf
-    extra_state.closed.holder[:] = NOBODYS
+    extra_state.closed.holder[:] = NO_RESERVATION
     note_next_change(extras.calendar, extra_state.closed)
     while extra_state.closed.time[ClosedTime.CHANGE] <= t0:
         turn_page(extras.calendar, extra_state.closed)
@@ -51,8 +51,8 @@ def turn_page(calendar: Calendar, closed: Closed) -> int:
     c, opens = change >> 1, change & 1 == 1
     closed.number[ClosedNumber.CHANGED] += 1
     note_next_change(calendar, closed)
-    if calendar.reservation[c] != NOBODYS:
-        closed.holder[calendar.group[c]] = NOBODYS if opens else calendar.reservation[c]
+    if calendar.reservation[c] != NO_RESERVATION:
+        closed.holder[calendar.group[c]] = NO_RESERVATION if opens else calendar.reservation[c]
     return change
 
 
@@ -62,14 +62,14 @@ def _is_known(calendar: Calendar, c: int, now: float) -> bool:
 
 
 @inlined
-def _reservation_of(reserved: Reserved, j: int) -> int:
-    return reserved.of_job[j] if reserved.of_job.size > 0 else NOBODYS
+def _reservation_of(reserved: ReservationMembers, j: int) -> int:
+    return reserved.of_job[j] if reserved.of_job.size > 0 else NO_RESERVATION
 
 
 @part
 def _shut(
     calendar: Calendar,
-    reserved: Reserved,
+    reserved: ReservationMembers,
     closures: Closures,
     ended: Ints,
     room: Ints,
@@ -90,12 +90,12 @@ def _shut(
             c = closures.of_group[i]
             if calendar.begin[c] >= end:
                 break
-            yields = mine != NOBODYS and calendar.reservation[c] == mine
+            yields = mine != NO_RESERVATION and calendar.reservation[c] == mine
             if not yields and begin < calendar.planned_end[c] and _is_known(calendar, c, now):
                 away += room[g]
                 room[g] = 0
                 break
-    if mine != NOBODYS and end > reserved.end[mine]:  # from which on nothing is open to its jobs
+    if mine != NO_RESERVATION and end > reserved.end[mine]:  # from which on nothing is open to its jobs
         for g in range(room.size):
             away += room[g]
             room[g] = 0
@@ -143,7 +143,7 @@ def place_while_open(
 @part
 def _place_while_open(
     calendar: Calendar,
-    reserved: Reserved,
+    reserved: ReservationMembers,
     problem: Problem,
     plan: Plan,
     state: State,

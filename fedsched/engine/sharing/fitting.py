@@ -41,7 +41,9 @@ def fits_ever(problem: Problem, plan: Plan, state: State, sharing: Sharing, work
 @inlined
 def _is_kept_back(problem: Problem, state: State, j: int) -> bool:
     # By something else than nodes: a limit that is full, or a pool that has too little left [31, 43].
-    return limits.are_full(state.extras, j) or not pools.suffice(more_than_closing(problem.extras), state.extras, j)
+    return limits.is_over_limit(state.extras, j) or not pools.suffice(
+        more_than_closing(problem.extras), state.extras, j
+    )
 
 
 @part

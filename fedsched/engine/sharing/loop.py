@@ -54,20 +54,20 @@ def begin(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Wo
     work.number[Number.BOUNDED] = NOBODY
     open_all(sharing, work.now)
     counted.open_all(sharing, work)
-    pools.open_all(problem.extras, state.extras)
+    pools.reset(problem.extras, state.extras)
     closing.open_all(problem.extras, state.extras, sharing, work, problem.t0)
-    limits.open_all(problem.extras, state.extras, plan, state)
-    limits.keep_awake(problem.extras, state.extras, state)  # who waits of each kind is looked at here as it is
-    cancellations.open_all(problem.extras, state.extras, problem.t0)
-    holds.open_all(problem.extras, state.extras)
-    reservation_queues.open_all(problem.extras, state.extras)
-    lost_runs.forget(state.extras)
+    limits.reset(problem.extras, state.extras, plan, state)
+    limits.stop_parking(problem.extras, state.extras, state)  # who waits of each kind is looked at here as it is
+    cancellations.reset(problem.extras, state.extras, problem.t0)
+    holds.reset(problem.extras, state.extras)
+    reservation_queues.reset(problem.extras, state.extras)
+    lost_runs.reset(state.extras)
     for j in problem.arrival:
         state.start[j] = np.nan
         state.finish[j] = np.nan
     for j in problem.running:
         _go_on(problem, state, sharing, work, j)
-    dependencies.open_conditions(problem.extras, state.extras, problem, state.start)
+    dependencies.reset(problem.extras, state.extras, problem, state.start)
 
 
 @inlined
@@ -203,7 +203,7 @@ def _finish_first(problem: Problem, state: State, sharing: Sharing, work: Work) 
     give_back(sharing, work, work.now, j)
     counted.give_back(sharing, work, j)
     note_freed(work, j)
-    state.counter[Counter.FINISHED] += 1 + dependencies.has_ended(
+    state.counter[Counter.FINISHED] += 1 + dependencies.note_end(
         more_than_closing(problem.extras), state.extras, problem.arrival_rank, j, state.clock[Clock.NOW]
     )
 
@@ -213,19 +213,21 @@ def _arrive(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: 
     j = problem.arrival[state.counter[Counter.ARRIVED]]
     state.counter[Counter.ARRIVED] += 1
     now = state.clock[Clock.NOW]
-    comes = dependencies.submitted(more_than_closing(problem.extras), state.extras, problem.arrival_rank, j, now)
+    comes = dependencies.note_submit(more_than_closing(problem.extras), state.extras, problem.arrival_rank, j, now)
     if comes and not cancellations.is_gone(state.extras, j):
         _join(problem, plan, state, sharing, work, j)
 
 
 @inlined
 def _join(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work, j: int) -> None:
-    state.counter[Counter.QUEUED] += 1 if limits.joins(more_than_closing(problem.extras), state.extras, state, j) else 0
-    reservation_queues.joins(more_than_closing(problem.extras), state.extras, j)
+    state.counter[Counter.QUEUED] += 1 if limits.note_joined(
+        more_than_closing(problem.extras), state.extras, state, j
+    ) else 0
+    reservation_queues.note_joined(more_than_closing(problem.extras), state.extras, j)
     queues.enqueue(problem, plan, state, j, queues.AT_ONCE)
-    dependencies.has_joined(state.extras, j)
-    cancellations.has_joined(state.extras, j)
-    holds.has_joined(state.extras, j)
+    dependencies.note_joined(state.extras, j)
+    cancellations.note_joined(state.extras, j)
+    holds.note_joined(state.extras, j)
     line.joins(plan, state, sharing, work, j)
 
 
@@ -243,9 +245,9 @@ def _join_all_that_are_due(
     if extras is None or extra_state is None:
         return
     while dependencies.next_moment(extra_state) <= state.clock[Clock.NOW]:
-        j = dependencies.next_due(extra_state, problem.arrival_rank)
-        if holds.is_away(extra_state, j):
-            hold_and_requeue.come_back(extras, extra_state, problem, plan, state, j)
+        j = dependencies.pop_due(extra_state, problem.arrival_rank)
+        if holds.is_held(extra_state, j):
+            hold_and_requeue.rejoin_queue(extras, extra_state, problem, plan, state, j)
             line.joins(plan, state, sharing, work, j)
         else:
             _join(problem, plan, state, sharing, work, j)

@@ -11,7 +11,7 @@ from fedsched.core.random import random_bits
 from fedsched.engine.codes import OnRunning
 from fedsched.engine.numbers import Clock, ClosedTime, LostNumber
 from fedsched.engine.optional_features import hold_and_requeue, holds
-from fedsched.engine.optional_features.victims import NOBODY, first_in, loses
+from fedsched.engine.optional_features.victims import NO_JOB, first_started_in, take_nodes_from
 from fedsched.engine.sharing import counted, line
 from fedsched.engine.sharing.closing import turn_page
 from fedsched.engine.sharing.stock import give_back, note_freed
@@ -61,10 +61,10 @@ def _take_all(
     c: int,
 ) -> None:
     # All nodes of the group close, whoever has tasks there: who started first loses first.
-    victim = first_in(state, extras.calendar.group[c])
-    while victim != NOBODY:
+    victim = first_started_in(state, extras.calendar.group[c])
+    while victim != NO_JOB:
         _lose(extras, extra_state, problem, plan, state, sharing, work, victim, c)
-        victim = first_in(state, extras.calendar.group[c])
+        victim = first_started_in(state, extras.calendar.group[c])
 
 
 @inlined
@@ -83,10 +83,10 @@ def _lose(
     give_back(sharing, work, work.now, j)
     counted.give_back(sharing, work, j)
     note_freed(work, j)
-    if not loses(extras, extra_state, problem, state, j, c):
+    if not take_nodes_from(extras, extra_state, problem, state, j, c):
         return
-    hold_and_requeue.queue_again(extras, extra_state, problem, plan, state, j)
-    if not holds.is_away(extra_state, j):
+    hold_and_requeue.requeue_job(extras, extra_state, problem, plan, state, j)
+    if not holds.is_held(extra_state, j):
         line.joins(plan, state, sharing, work, j)
 
 

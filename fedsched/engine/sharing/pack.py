@@ -9,7 +9,7 @@ import numpy as np
 from fedsched.engine.arrays.new_state import new_state
 from fedsched.engine.codes import Dispatch, Needs, Placement
 from fedsched.engine.orders import queue_order
-from fedsched.engine.pack.foresight import foreseen
+from fedsched.engine.pack.foresight import known_problem
 from fedsched.engine.pack.problem import pack as pack_engine
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.sharing.arrays import Choice, Closures, Kinds, Nodes, Reservation, Sharing
@@ -69,7 +69,7 @@ def pack(
     asked = asked_of(workload, federation)
     problem = pack_engine(workload, without_node_limits(federation), reading=reading, t0=t0)
     if as_known:
-        problem = foreseen(problem, problem.t0)
+        problem = known_problem(problem, problem.t0)
     plan = _plan(problem, rules)
     state = new_state(
         problem,

@@ -13,8 +13,13 @@ from fedsched.engine.loop.feature_flags import more_than_closing
 from fedsched.engine.loop.passes import sort_queues
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.optional_features import limits, pools
-from fedsched.engine.optional_features.reservation_passes import hide, queued_apart, show, stands
-from fedsched.engine.optional_features.reservation_queues import waits_for_another_turn
+from fedsched.engine.optional_features.reservation_passes import (
+    hide_queue,
+    is_active,
+    show_queue,
+    with_reservation_queue,
+)
+from fedsched.engine.optional_features.reservation_queues import is_in_other_queue
 from fedsched.engine.placement.node_choice import planned_duration
 from fedsched.engine.profile.free_profile import ROUNDING
 from fedsched.engine.queue.queue_tree import ANY, FIRST, reorder
@@ -70,7 +75,7 @@ def _gather(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: 
             continue
         line.look_from(sharing, work, kind, sharing.begin[kind], ANYBODY)
         j = work.line.job[work.line.next[kind]]
-        if not waits_for_another_turn(state.extras, j) and fits_now(problem, plan, state, sharing, work, j):
+        if not is_in_other_queue(state.extras, j) and fits_now(problem, plan, state, sharing, work, j):
             work.line.heap[work.number[Number.HEAP]] = kind
             work.number[Number.HEAP] += 1
 
@@ -198,13 +203,13 @@ def _go_over_those_that_stand(
 ) -> None:
     apart, started = extra_state.apart, state.counter[Counter.STARTED]
     for r in range(apart.number.size):
-        if apart.number[r] > 0 and stands(extra_state, r):
-            view = queued_apart(apart, state)
-            show(extras, extra_state, problem, plan, view, r)
+        if apart.number[r] > 0 and is_active(extra_state, r):
+            view = with_reservation_queue(apart, state)
+            show_queue(extras, extra_state, problem, plan, view, r)
             _go_over(problem, plan, view, sharing, work)
-            hide(extras, apart, plan, view, r)
+            hide_queue(extras, apart, plan, view, r)
     if state.counter[Counter.STARTED] > started:
-        limits.show_all(extras, extra_state, state)
+        limits.update_shown(extras, extra_state, state)
 
 
 @inlined

@@ -12,16 +12,16 @@ from fedsched.core.errors import InfeasibleError, ScheduleError
 from fedsched.core.text import counted
 from fedsched.engine.codes import Dispatch, Placement, Status
 from fedsched.engine.numbers import Clock, Counter
-from fedsched.engine.pack.shape_arrays import seen
+from fedsched.engine.pack.shape_arrays import read_only
 from fedsched.engine.run.simulation import (
+    actual_submits,
+    cancelled_jobs,
+    held_jobs,
     joined_in,
     lost_in,
-    no_room,
     running_in,
     submits_in,
-    submits_that_came_out,
-    who_is_gone,
-    who_is_held,
+    unfinished_note,
 )
 from fedsched.engine.sharing import loop
 from fedsched.engine.sharing.arrays import Number
@@ -130,7 +130,7 @@ class SharedRun:
             caps=np.concatenate([self.plan.caps[:1], room]), cap_row=np.zeros_like(self.plan.cap_row)
         )
         self._leaf = np.array(self.nodes.leaf)
-        self.nodes = self.nodes._replace(leaf=seen(self._leaf))
+        self.nodes = self.nodes._replace(leaf=read_only(self._leaf))
         self.planner = planner
         self.state.counter[Counter.ASKS] = 1
 
@@ -242,7 +242,7 @@ def schedule_of(
 ) -> SharedSchedule:
     """Return what a run has started, and when it ended."""
     now, notes, finish = float(state.clock[Clock.NOW]), [], np.array(state.finish)
-    start, lost = np.where(who_is_gone(state) | who_is_held(state), np.nan, state.start), lost_in(state)
+    start, lost = np.where(cancelled_jobs(state) | held_jobs(state), np.nan, state.start), lost_in(state)
     if lost is not None:
         start[lost.killed] = np.nan
     done, jobs = int(state.counter[Counter.FINISHED]), problem.arrival.size + problem.running.size
@@ -250,10 +250,9 @@ def schedule_of(
         finish = np.where(finish <= now, finish, np.nan)
         notes.append(f"interrupted at {now:g} s: {done} of {counted(jobs, 'job')} finished")
     elif done < jobs:
-        notes.append(no_room(done, jobs))
+        notes.append(unfinished_note(done, jobs))
     if workload.feedback is not None:
-        submit = submits_that_came_out(workload, state, lost)
-        workload = replace(workload, submit=submit, after=replace_singletons(workload))
+        workload = replace(workload, submit=actual_submits(workload, state, lost), after=replace_singletons(workload))
     return SharedSchedule(
         workload=workload,
         federation=federation,

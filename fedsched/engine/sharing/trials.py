@@ -9,7 +9,7 @@ import numpy as np
 from fedsched.engine.arrays.new_state import new_state
 from fedsched.engine.codes import Needs, Placement, Status
 from fedsched.engine.compatibility import placements_on
-from fedsched.engine.pack.shape_arrays import seen
+from fedsched.engine.pack.shape_arrays import read_only
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.run.simulation import lost_in, set_running
 from fedsched.engine.sharing import loop
@@ -46,7 +46,7 @@ class Trials:
     ) -> None:
         self.problem = problem
         self._leaf = np.array(sharing.leaf)
-        self.sharing = sharing._replace(leaf=seen(self._leaf))
+        self.sharing = sharing._replace(leaf=read_only(self._leaf))
         lost = runs_to_lose(problem, sharing)
         self.work = new_work(sharing, present, lost)
         state = new_state(problem, needs=Needs.ENDS, separate_backfill=False)

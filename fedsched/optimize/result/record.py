@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.bounds.cost.charges import is_telling
+from fedsched.bounds.cost.charges import is_useful
 from fedsched.core.errors import unknown_name
 from fedsched.core.text import duration, one_line
 from fedsched.engine.codes import Dispatch, Placement
@@ -182,11 +182,12 @@ class Result(ResultConvenience):
         packed = self._packed
         if packed is None:
             from fedsched.model.schedule.power_draw import Pricing
-            from fedsched.search.problem.objectives import Objectives, told_by
+            from fedsched.search.problem.objectives import Objectives, priced_by_signals
             from fedsched.search.problem.shared import problem_for
 
-            told = told_by(self.objectives, Pricing(self.federation))
-            told = told or ("energy",) * depend_on_idle_power(self.objectives)
+            told = priced_by_signals(
+                self.objectives, Pricing(self.federation)
+            ) or ("energy",) * depend_on_idle_power(self.objectives)
             packed = problem_for(
                 self.workload,
                 self.federation,
@@ -248,7 +249,7 @@ class Result(ResultConvenience):
         """Return the lower bound on an objective, by default the first; NaN if there is no useful one."""
         name = objective or self.objectives[0]
         known = self.lower_bounds.get(name, np.nan)
-        return known if is_telling(name, known) else float("nan")
+        return known if is_useful(name, known) else float("nan")
 
     def gap(self, objective: str | None = None) -> float:
         """Return value/bound − 1: the most by which the best plan exceeds the optimum. NaN without a bound."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.core.errors import FedschedError
-from fedsched.engine.run.simulation import of_other_sizes
+from fedsched.engine.run.simulation import have_other_sizes
 from fedsched.model.schedule.metrics import NAMES, Column
 from fedsched.optimize.result.record import BASELINES, Baseline
 from fedsched.policies import POLICIES
@@ -92,7 +92,7 @@ def _plans(result: Result, problem: SearchProblem) -> Iterator[Claim]:
 
 def _came(result: Result, problem: SearchProblem) -> Iterator[Claim]:
     # What came of plans that were chosen by what was known; a schedule of packages is already what came.
-    front, apart = result.front, problem.scores_apart and not result.packages
+    front, apart = result.front, problem.scores_differ and not result.packages
     if (front.planned is not None) != apart or len(front.missing) != (len(front) if apart else len(front.missing)):
         raise DeniedError("it does not say of its plans what was known when they were chosen, and what came")
     for place, missing in enumerate(front.missing):
@@ -110,7 +110,7 @@ def _baselines(result: Result, problem: SearchProblem, *, made: bool) -> Iterato
     for baseline in result.baselines:
         if len(baseline.values) != len(result.objectives):
             raise DeniedError(f"the baseline {baseline.policy!r} has values for other objectives")
-        if (baseline.planned is not None) != problem.scores_apart:
+        if (baseline.planned is not None) != problem.scores_differ:
             raise DeniedError(f"the baseline {baseline.policy!r} does not say what was known and what came")
         if not made:
             continue
@@ -201,7 +201,7 @@ def check_running(running: RunningJobs, workload: Workload, federation: Federati
         and np.unique(rows).size == rows.size
         and (counts >= 0).all()
         and (counts.sum(axis=0) <= sizes).all()
-        and not of_other_sizes(counts, workload.take(rows), federation).size
+        and not have_other_sizes(counts, workload.take(rows), federation).size
         and np.isfinite(running.time)
         and (running.start <= running.time).all()
         and (running.finish >= running.time).all()

@@ -9,7 +9,7 @@ import numpy as np
 from fedsched.engine.arrays.new_state import new_state
 from fedsched.engine.codes import Dispatch, Placement, needs_of
 from fedsched.engine.optional_features.moldable import in_each_shape
-from fedsched.engine.pack.foresight import foreseen
+from fedsched.engine.pack.foresight import known_problem
 from fedsched.engine.pack.problem import extras_of, frozen
 from fedsched.search.problem.packed import PackedProblem, usable_placements
 
@@ -98,7 +98,7 @@ def seen_now(run: Simulation | SharedRun, waiting: Ints) -> tuple[Ints, Problem,
     end = _expected_end(now, running.start, running.planned_end)
     left = running.estimate_left + (end - running.planned_end) / running.tc
     known = running._replace(finish=end, planned_end=end, work_left=left, estimate_left=left)
-    return rows, frozen(foreseen(true, now)), known
+    return rows, frozen(known_problem(true, now)), known
 
 
 def placements_for_all(run: Simulation) -> Ints:

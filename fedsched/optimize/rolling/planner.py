@@ -12,7 +12,7 @@ from fedsched.engine.codes import Dispatch, Placement
 from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.numbers import Counter
 from fedsched.engine.pack.limit_classes import by_their_nodes
-from fedsched.engine.run.evaluate import unpacked
+from fedsched.engine.run.evaluate import unpack_row
 from fedsched.engine.sharing.arrays import Held
 from fedsched.engine.sharing.counting import are_counted
 from fedsched.engine.sharing.pack import part_of
@@ -58,7 +58,7 @@ class SharedInstant(SharedRows, Instant):
         )
         running = self.space.common.running
         sharing = part_of(run.nodes, jobs, self.problem.extras)
-        self.share(sharing, run.state.shortest[jobs], running=running, present=present)
+        self.set_sharing(sharing, run.state.shortest[jobs], running=running, present=present)
 
 
 class RollingPlanner:
@@ -122,7 +122,7 @@ class RollingPlanner:
         try:
             instant = self._instant(run, planned)
             row = self._best(instant, self._plan_at_hand(run, instant, planned))
-            order, caps, dispatch, placement = unpacked(instant.layout, row)
+            order, caps, dispatch, placement = unpack_row(instant.layout, row)
             if self._uncapped.size:
                 caps = np.where(self._uncapped[planned, None], instant.space.limits, caps)
         except KeyboardInterrupt:

@@ -29,7 +29,7 @@ SWAP_SHARE = 0.25  # share of the moves of order that swap two jobs; the others 
 def first_assignments(run: Run, size: int) -> Ints:
     """Return the run's seeds as assignments, and random assignments besides: at least `size` in all."""
     wanted = random_beside(run, size)
-    room = run.first_room(wanted)
+    room = run.first_plans_in_time(wanted)
     run.too_few |= room < size
     seeds = run.seeds[: max(room - wanted, 1)]
     random = random_assignments(run.problem, min(room, wanted), run.generator())

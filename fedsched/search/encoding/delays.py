@@ -12,7 +12,7 @@ import numpy as np
 
 from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.loop.feature_flags import as_used
-from fedsched.engine.pack.shape_arrays import seen
+from fedsched.engine.pack.shape_arrays import read_only
 from fedsched.model.constraints.slack import delay_origin, slack_of
 from fedsched.model.schedule.metrics import PRICED
 from fedsched.model.time.reservations import earliest_starts
@@ -69,11 +69,11 @@ def delays_on(workload: Workload, federation: Federation, t0: float, running: In
     return Delays(slack, delay_origin(workload, t0), np.zeros(len(workload)) if own is None else np.array(own))
 
 
-def opened(problem: Problem, delays: Delays) -> tuple[Problem, Floats]:
+def with_writable_begins(problem: Problem, delays: Delays) -> tuple[Problem, Floats]:
     """Return a problem with its own array of earliest starts, at first without delays, and a writable view of it."""
     assert problem.extras is not None
     moments = delays.earliest.copy()
-    precedence = problem.extras.precedence._replace(earliest=seen(moments))
+    precedence = problem.extras.precedence._replace(earliest=read_only(moments))
     return problem._replace(extras=as_used(problem.extras._replace(precedence=precedence))), moments
 
 
@@ -167,10 +167,10 @@ def refuse_slack(info: MethodInfo, objectives: Objectives) -> None:
     """Refuse jobs with slack if the method cannot delay jobs, or if no objective is better for a delay."""
     if not objectives.priced:
         raise ValueError(
-            f"objectives={objectives.names}: jobs have slack, and none of these is better for a delay; seek one of "
+            f"objectives={objectives.names}: jobs have slack, but none of these gains by a delay; choose one of "
             f"{', '.join(PRICED)}, or {CURE}."
         )
     if not info.takes_shapes:
         raise ValueError(
-            f"Plans of method {info.title} put off no jobs, and these have slack; take ga or moga, or {CURE}."
+            f"Method {info.title} does not delay jobs, but these have slack; take ga or moga, or {CURE}."
         )

@@ -74,7 +74,7 @@ def _fits_empty(problem: Problem, space: Space, row: Ints, j: int, state: State)
     shape_job(space.common.shapes, space.limits.shape[1], row, j)
     plan = plan_of(space.common.shared, space.limits.shape[0], space.limits.shape[1], row)
     placed = place(problem, plan, j, space.nodes, space.no_load, state)
-    return placed and limits.suffice_alone(problem.extras, j, state.scratch.chosen)
+    return placed and limits.allow_alone(problem.extras, j, state.scratch.chosen)
 
 
 @inlined

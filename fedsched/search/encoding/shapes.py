@@ -12,7 +12,7 @@ from fedsched.engine.pack.choices import possible_shapes
 from fedsched.engine.pack.power_cap_arrays import may_starve
 from fedsched.engine.pack.problem import pack
 from fedsched.engine.pack.shape_arrays import Shapes
-from fedsched.engine.placement.tasks_per_node import most_nodes, most_of_groups, standing_of
+from fedsched.engine.placement.tasks_per_node import most_nodes, most_of_groups, tasks_per_node_of
 from fedsched.engine.plans import plan_in_order
 from fedsched.model.jobs.alternatives import may_change_gear
 from fedsched.model.power.watts import drawn_watts
@@ -41,7 +41,7 @@ def choices_on(workload: Workload, federation: Federation, reading: Reading, t0:
     problem = pack(each, federation, reading=reading, t0=t0)
     most = most_of_groups(problem, np.arange(len(each)), each.tasks)
     limits = np.minimum(table[row_of], most)
-    first, standing = possible.first, standing_of(problem)
+    first, per_node = possible.first, tasks_per_node_of(problem)
     sigma, watts, need = np.zeros(0), np.zeros((0, 0)), np.zeros((0, 0), dtype=np.int64)
     if may_change_gear(workload):
         need = need if problem.extras is None else problem.extras.ceilings.need
@@ -51,7 +51,7 @@ def choices_on(workload: Workload, federation: Federation, reading: Reading, t0:
         tasks=problem.tasks,
         runtime=problem.runtime,
         estimate=problem.estimate,
-        on_nodes=np.zeros(0, dtype=np.int64) if standing is None else standing.tasks,
+        on_nodes=np.zeros(0, dtype=np.int64) if per_node is None else per_node.tasks,
         sigma=sigma,
         watts=watts,
         need=need,

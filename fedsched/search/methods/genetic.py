@@ -119,7 +119,7 @@ class Genetic:
         pairs = toolbox.select(self._values, 2 * count, rng).reshape(count, 2)
         alone = rng.random(count) >= CROSSED
         pairs[alone, 1] = pairs[alone, 0]
-        room = run.room(count)
+        room = run.plans_in_time(count)
         children = toolbox.mate(self._rows, pairs[:room])
         moves = 1 + rng.geometric(0.6, size=count)
         toolbox.mutate(children, np.minimum(moves[:room], 5))

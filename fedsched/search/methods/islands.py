@@ -131,13 +131,13 @@ class Archipelago:
             except CutShort as error:
                 lost = lost or error  # the others are still collected
                 continue
-            if isinstance(landing, Raised):
+            if isinstance(landing, EpochError):
                 raise landing.error
             if landing is None:
                 self.late += 1
             elif landing.archive:  # else its time was over before a worker was free
                 began = run.seconds
-                self._bring_home(run, k, epochs[k], landing)
+                self._collect(run, k, epochs[k], landing)
                 packing, unpacking = max(packing, landing.home), unpacking + run.seconds - began
                 landed += 1
         self._home = packing + unpacking
@@ -152,7 +152,7 @@ class Archipelago:
         if run.beyond(run.cut_at - self._home - self._carried) and len(run.archive):
             raise BudgetSpent
 
-    def _bring_home(self, run: Run, k: int, epoch: Epoch, landing: Landing) -> None:
+    def _collect(self, run: Run, k: int, epoch: Epoch, landing: EpochResult) -> None:
         self._islands[k] = landing.island
         self._found[k] = rows, values = _plans(Saved(unpack(landing.archive), own=True), run.problem)
         run.account(landing.island.done - epoch.island.done, values, rows)
@@ -237,7 +237,7 @@ class Archipelago:
         for k, one in enumerate(islands):
             state = one.maybe("state")
             if state is not None:
-                _set_down(state, Run(run.problem, run.seed, run.stop, run.reference, run.seeds, run.bounds), self.info)
+                _resume(state, Run(run.problem, run.seed, run.stop, run.reference, run.seeds, run.bounds), self.info)
             self._islands[k] = replace(
                 self._islands[k],
                 done=one.whole("done"),
@@ -248,15 +248,17 @@ class Archipelago:
 
     # ---- epochs on an executor ----------------------------------------------------------------------------------
 
-    def _submit(self, k: int, epoch: Epoch) -> Future[Landing | Raised]:
+    def _submit(self, k: int, epoch: Epoch) -> Future[EpochResult | EpochError]:
         if self.executor is None:
             raise CutShort("the islands have no executor")
         try:
-            return self.executor.submit(live, epoch)
+            return self.executor.submit(run_epoch, epoch)
         except Exception as error:  # a closed executor may raise anything
             raise self._lost(k, epoch, error) from error
 
-    def _result(self, run: Run, k: int, epoch: Epoch, future: Future[Landing | Raised]) -> Landing | Raised | None:
+    def _result(
+        self, run: Run, k: int, epoch: Epoch, future: Future[EpochResult | EpochError]
+    ) -> EpochResult | EpochError | None:
         """Return the result of an epoch; None if it comes too late."""
         for trial in range(1, TRIALS + 1):
             try:
@@ -284,7 +286,7 @@ class Archipelago:
 
 
 @dataclass(frozen=True, slots=True)
-class Landing:
+class EpochResult:
     """A worker's result: the island, and its archive's packed plans and values; empty if there was no time."""
 
     island: Island
@@ -295,12 +297,12 @@ class Landing:
 
 
 @dataclass(frozen=True, slots=True)
-class Raised:
+class EpochError:
     """A worker's result if the search raises, mostly in a user's objective: it is no failure of the worker."""
 
     error: Exception
 
-    def __reduce__(self) -> tuple[type[Raised], tuple[Exception]]:
+    def __reduce__(self) -> tuple[type[EpochError], tuple[Exception]]:
         # Pickle drops tracebacks, and fails for errors that take other arguments than they keep.
         error = self.error
         trace = "".join(format_exception(error))
@@ -309,21 +311,21 @@ class Raised:
         except Exception:
             error = RuntimeError(f"{type(error).__name__}: {error}")
         error.add_note(f"In the worker:\n{trace}")
-        return Raised, (error,)
+        return EpochError, (error,)
 
 
-def live(epoch: Epoch) -> Landing | Raised:
+def run_epoch(epoch: Epoch) -> EpochResult | EpochError:
     """Run an epoch in a worker; return the island after it, or the error that the search raised."""
     try:
         with compiling() as compiled:
-            return _lived(epoch, Turn(epoch, compiled))
+            return _run_epoch(epoch, EpochClock(epoch, compiled))
     except MemoryError:
         raise  # counts as a lost worker: another one may have more memory
     except Exception as error:
-        return Raised(error)
+        return EpochError(error)
 
 
-class Turn:
+class EpochClock:
     """The time of one epoch, by the clock of the worker's machine; compiling does not count."""
 
     def __init__(self, epoch: Epoch, compiled: Compilation) -> None:
@@ -349,19 +351,19 @@ class Turn:
         return self.clock.elapsed - self._ended
 
 
-def _lived(epoch: Epoch, turn: Turn) -> Landing:
+def _run_epoch(epoch: Epoch, turn: EpochClock) -> EpochResult:
     island = epoch.island
     if turn.left <= 0.0:
-        return Landing(island)
+        return EpochResult(island)
     rules: list[StoppingRule] = [EpochEnd(epoch.evaluations)]
     if epoch.share is not None:
         rules.append(MaxEvaluations(epoch.share))
-    problem = epoch.problem.anew()
+    problem = epoch.problem.with_own_workspaces()
     seeds = _rows(Saved(unpack(epoch.seeds), own=True), problem)
     run = Run(problem, island.seed, rules, epoch.reference, seeds, epoch.bounds, plan_takes=epoch.plan_takes)
     run.begin_clock(turn.clock)
     if island.state:
-        method = _set_down(Saved(unpack(island.state), own=True), run, epoch.info)
+        method = _resume(Saved(unpack(island.state), own=True), run, epoch.info)
     else:
         run.cut_at = run.seconds + turn.left
         method = epoch.info.make(run)
@@ -374,7 +376,7 @@ def _lived(epoch: Epoch, turn: Turn) -> Landing:
         run.stop = [*rules, MaxSeconds(run.seconds + epoch.seconds)]
     run.cut_at = run.seconds + turn.left
     if turn.left <= 0.0:
-        return Landing(island)
+        return EpochResult(island)
     turn.before = turn.clock.elapsed
     drive(run, method)
     turn.end()
@@ -386,7 +388,7 @@ def _lived(epoch: Epoch, turn: Turn) -> Landing:
         ended = True  # without its state another epoch would start from the beginning
     state_packed = turn.since_end
     archive = pack(_as_arrays(problem.layout.length, *run.archive.plans()))
-    return Landing(
+    return EpochResult(
         island=replace(island, done=run.evaluations, ended=ended, state=state),
         archive=archive,
         plan_takes=run.plan_takes,
@@ -395,7 +397,7 @@ def _lived(epoch: Epoch, turn: Turn) -> Landing:
     )
 
 
-def _set_down(saved: Saved, run: Run, info: MethodInfo) -> Method:
+def _resume(saved: Saved, run: Run, info: MethodInfo) -> Method:
     """Restore a run's state after its last epoch, and return its method."""
     run.restore(saved.part("run"))
     method = info.make(run)

@@ -78,7 +78,7 @@ class RandomPlans:
     def step(self, run: Run) -> bool:
         """Evaluate another batch."""
         self._batch += 1
-        run.evaluate(run.problem.random_rows(run.room(BATCH), run.generator(self._batch)))
+        run.evaluate(run.problem.random_rows(run.plans_in_time(BATCH), run.generator(self._batch)))
         return True
 
     def state(self) -> dict[str, Plain]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.search.run.population import Population, first_population
-from fedsched.search.walks.per_cluster_walkers import ApartWalkers, Rebuilders, can_rebuild, can_walk_apart
+from fedsched.search.walks.per_cluster_walkers import PerClusterWalkers, Rebuilders, can_rebuild, can_walk_per_cluster
 from fedsched.search.walks.walkers import LATE, Walkers
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ SLACK = 0.01  # relative worsening that a restarted walker accepts at first
 LEAST_SHARE = 0.4  # share of the evaluations that is divided equally among the sides, whatever their gains
 BREEDING_FIRST = 0.5  # share of the budget until which breeding gets most of it: breeding leads only late
 BREEDING_SHARE = 0.8
-STALE_APART = 100_000  # the same as STALE for a walker that keeps each job within one unit
+STALE_PER_CLUSTER = 100_000  # the same as STALE for a walker that keeps each job within one unit
 REBUILDING_SHARE = 0.7  # share of the side that ruins and recreates, if there is one; the others share the rest
 MEMORY = 0.9  # weight of a side's earlier gains in each new stretch
 
@@ -51,7 +51,7 @@ class Memetic:
         self._population: Population | None = None
         self._generation = 0
         self._gather(run)
-        sides = 2 + (self.apart is not None) + (self.rebuilders is not None)
+        sides = 2 + (self.per_cluster is not None) + (self.rebuilders is not None)
         # In evaluations, or in seconds if the budget is in seconds: evaluations of the third side take less time.
         self._spent = np.zeros(sides)  # budget used by breeding, walking, walking within units, and rebuilding
         self._gained = np.zeros(sides)  # recent gains of hypervolume
@@ -67,11 +67,11 @@ class Memetic:
         self.walkers = Walkers(run, members=members, late=_look_back(trials / members))
         self.walkers.weights = directions(members, objectives)
         self._stretch = int(np.clip(STRETCH * budget, SHORTEST, LONGEST))
-        self.apart: ApartWalkers | None = None
-        if can_walk_apart(run.problem):
+        self.per_cluster: PerClusterWalkers | None = None
+        if can_walk_per_cluster(run.problem):
             members = 1 if objectives == 1 else members
-            self.apart = ApartWalkers(run, members=members, late=_look_back(trials / members))
-            self.apart.weights = directions(members, objectives)
+            self.per_cluster = PerClusterWalkers(run, members=members, late=_look_back(trials / members))
+            self.per_cluster.weights = directions(members, objectives)
         self.rebuilders = Rebuilders(run, members=1, late=_look_back(trials)) if can_rebuild(run.problem) else None
 
     def step(self, run: Run) -> bool:
@@ -86,8 +86,8 @@ class Memetic:
             self._breed(run)
         elif self.rebuilders is not None and side == len(self._spent) - 1:
             self._rebuild(run, self.rebuilders)
-        elif self.apart is not None and side == 2:
-            self._walk_apart(run, self.apart)
+        elif self.per_cluster is not None and side == 2:
+            self._walk_per_cluster(run, self.per_cluster)
         else:
             self._walk(run)
         spent = _used(run) - before
@@ -110,7 +110,7 @@ class Memetic:
             "paid": self._paid,
             "population": None if self._population is None else self._population.state(),
             "walkers": self.walkers.state() if begun else None,
-            "apart": None if self.apart is None or not self.apart.are_set else self.apart.state(),
+            "apart": None if self.per_cluster is None or not self.per_cluster.are_set else self.per_cluster.state(),
             "rebuilders": None if self.rebuilders is None or not self.rebuilders.are_set else self.rebuilders.state(),
         }
 
@@ -127,9 +127,9 @@ class Memetic:
         self._population = Population.of(population, run.problem, POPULATION)
         most = max(MEMBERS, len(run.problem.objectives.names) + 1)
         self.walkers.restore(walkers, run, most=most)
-        apart = saved.maybe("apart")
-        if self.apart is not None and apart is not None:
-            self.apart.restore(apart, run, most=most)
+        per_cluster = saved.maybe("apart")
+        if self.per_cluster is not None and per_cluster is not None:
+            self.per_cluster.restore(per_cluster, run, most=most)
         rebuilders = saved.maybe("rebuilders")
         if self.rebuilders is not None and rebuilders is not None:
             self.rebuilders.restore(rebuilders, run, most=1)
@@ -185,7 +185,7 @@ class Memetic:
         self._start_elsewhere(run)
         self.walkers.walk(run, min(self._stretch, run.left))
 
-    def _walk_apart(self, run: Run, apart: ApartWalkers) -> None:
+    def _walk_per_cluster(self, run: Run, walkers: PerClusterWalkers) -> None:
         self._look_ahead(run)
         population = self._population
         if population is None:
@@ -193,20 +193,20 @@ class Memetic:
         rows, values = run.archive.plans()
         if not len(rows):  # a policy's schedule is better than every row so far
             rows, values = list(population.rows), population.values
-        bound = run.seeds[: 0 if apart.are_set else None]
-        bound = bound[apart.are_bound(bound)]  # binding can worsen a good plan much, and these are bound already
+        bound = run.seeds[: 0 if walkers.are_set else None]
+        bound = bound[walkers.are_bound(bound)]  # binding can worsen a good plan much, and these are bound already
         found = run.evaluate(bound)
         rng = run.generator(2_000_000 + run.steps)
-        for k in range(len(apart)):
-            if apart.stale(k) > STALE_APART:
-                chosen = _one_of_the_best(apart.scalar(k, population.values), rng)
-                apart.set_out(run, k, population.rows[chosen], slack=SLACK)
+        for k in range(len(walkers)):
+            if walkers.stale(k) > STALE_PER_CLUSTER:
+                chosen = _one_of_the_best(walkers.scalar(k, population.values), rng)
+                walkers.set_out(run, k, population.rows[chosen], slack=SLACK)
             else:
                 for some, of_some in ((rows, values), (bound, found)):
-                    scores = apart.scalar(k, of_some)
-                    if len(some) and scores.min() < apart.best(k):
-                        apart.set_out(run, k, some[int(np.argmin(scores))], if_better=True)
-        apart.walk(run, min(self._stretch, run.left))
+                    scores = walkers.scalar(k, of_some)
+                    if len(some) and scores.min() < walkers.best(k):
+                        walkers.set_out(run, k, some[int(np.argmin(scores))], if_better=True)
+        walkers.walk(run, min(self._stretch, run.left))
 
     def _rebuild(self, run: Run, rebuilders: Rebuilders) -> None:
         if not rebuilders.are_set:
@@ -221,8 +221,8 @@ class Memetic:
             ideal, extent = values.min(axis=0), np.ptp(values, axis=0)
             floor = 1e-3 * np.abs(run.reference)
             self.walkers.aim(ideal, np.maximum(extent, floor))
-            if self.apart is not None:
-                self.apart.aim(ideal, np.maximum(extent, floor))
+            if self.per_cluster is not None:
+                self.per_cluster.aim(ideal, np.maximum(extent, floor))
 
     def _start_elsewhere(self, run: Run) -> None:
         # A walker moves to a plan of the archive that is better by its weights; a stale one, to a random good plan.
@@ -253,7 +253,7 @@ class Memetic:
 
 
 def _look_back(trials: float) -> int:
-    # The length of late acceptance's history for so many trials for each job.
+    # The length of late acceptance's history for this number of trials for each job.
     return int(np.clip(trials / PER_PLACE, 1, LATE))
 
 

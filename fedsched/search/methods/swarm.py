@@ -57,7 +57,7 @@ def first_keys(run: Run, size: int) -> tuple[Floats, Floats]:
     Raise BudgetSpent if there is no time for a swarm of that size.
     """
     random = run.random_rows(max(size - len(run.seeds), size // 4))
-    room = run.first_room(len(random))
+    room = run.first_plans_in_time(len(random))
     seeds = run.seeds[: max(room - len(random), 0)]
     keys = run.problem.keys_of_rows(np.concatenate([seeds, random[:room]]))
     values = run.evaluate(run.problem.rows_of_keys(keys))
@@ -68,7 +68,7 @@ def first_keys(run: Run, size: int) -> tuple[Floats, Floats]:
 
 def evaluated_keys(run: Run, keys: Floats) -> Floats:
     """Return the objective values of genomes, repaired in place; raise BudgetSpent if there is no time for all."""
-    room = run.room(len(keys))
+    room = run.plans_in_time(len(keys))
     if room == len(keys):
         return run.evaluate(run.problem.rows_of_keys(keys))
     run.evaluate(run.problem.rows_of_keys(keys[:room]))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def _instant(
     tasks: int, groups: Ints, first: int, last: int, limit: Ints, begin: Ints, free: Floats, head: Ints
 ) -> float:
-    """Return when so many allowed nodes are free on the groups at places `first` .. `last` − 1 of a list."""
+    """Return when `tasks` allowed nodes are free on the groups at places `first` .. `last` − 1 of a list."""
     for i in range(first, last):
         head[groups[i]] = 0
     now = -np.inf

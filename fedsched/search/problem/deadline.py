@@ -42,7 +42,7 @@ def puts_off(info: MethodInfo, objectives: Objectives) -> bool:
     return info.takes_shapes and bool(objectives.priced)
 
 
-def refuse_hopeless(latest: float, least: float) -> None:
+def refuse_unreachable(latest: float, least: float) -> None:
     """Raise if the lower bound of the makespan exceeds the latest one."""
     if least > latest:
         raise InfeasibleError(

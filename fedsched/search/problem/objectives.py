@@ -78,7 +78,7 @@ class Objectives:
         """Return the objectives' columns in a metric row, for kernels; raise if kernels cannot compute one."""
         if self.latest < math.inf:
             raise ValueError(
-                "A deadline is nothing that compiled walks (memetic, sa, hc) look at; take method='moga' for several "
+                "Compiled walks (memetic, sa, hc) do not keep a deadline; take method='moga' for several "
                 "objectives or 'ga' for one."
             )
         for name in self.uncompiled:
@@ -171,7 +171,7 @@ def _name_of(cost: Cost) -> str:
     return name
 
 
-def told_by(names: Sequence[str], pricing: Pricing) -> tuple[str, ...]:
+def priced_by_signals(names: Sequence[str], pricing: Pricing) -> tuple[str, ...]:
     """Return which of these metrics follow from the federation's signals."""
     signals = pricing.federation.signals
     return tuple(name for name in names if name in pricing.tariffs or (name == "peak_watts" and signals))
@@ -183,7 +183,7 @@ def pricing_for(objectives: Objectives, federation: Federation) -> Pricing | Non
     if not asked:
         return None
     pricing = Pricing(federation)
-    told = told_by(asked, pricing)
+    told = priced_by_signals(asked, pricing)
     for name in asked:
         if name not in told:
             kind, option = ("price", "tariff") if name == "cost" else ("carbon", "carbon")
@@ -193,7 +193,7 @@ def pricing_for(objectives: Objectives, federation: Federation) -> Pricing | Non
             )
     if any(one.on_running != "wait" for one in federation.calendar):
         raise InfeasibleError(
-            f"optimize: objective {asked[0]!r} with downtimes that take running jobs' nodes, whose lost runs plans do "
-            "not price; leave out on_running=, or seek another metric."
+            f"optimize: objective {asked[0]!r} counts runs that are lost to downtimes, and plans do "
+            "not price these; leave out on_running=, or choose another metric."
         )
     return pricing

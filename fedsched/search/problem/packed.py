@@ -13,13 +13,13 @@ from fedsched.engine.arrays.new_state import new_state
 from fedsched.engine.arrays.structs import RunningJobs
 from fedsched.engine.codes import Dispatch, Needs, Placement, Status, needs_of
 from fedsched.engine.loop.event_loop import first_unplaceable
-from fedsched.engine.optional_features.moldable import as_chosen
+from fedsched.engine.optional_features.moldable import with_current_shapes
 from fedsched.engine.pack.foresight import may_miss
 from fedsched.engine.pack.problem import frozen, measured_of
-from fedsched.engine.pack.shape_arrays import Shapes, opened, seen
+from fedsched.engine.pack.shape_arrays import Shapes, read_only, with_writable_shapes
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.run.batch import in_slices
-from fedsched.engine.run.evaluate import NO_JOB_IS_MISSING, Common, evaluate_rows, nothing_runs
+from fedsched.engine.run.evaluate import NO_JOB_IS_MISSING, Common, evaluate_rows, no_running_jobs
 from fedsched.model.schedule.lost import RunTable
 from fedsched.model.schedule.metrics import NAMES, Column
 from fedsched.search.encoding import delays as put_off
@@ -148,13 +148,13 @@ class PackedProblem:
         """Return how many of the jobs that may start or run have no end."""
         return self._without_end(finish).size
 
-    def lacks_some(self, *schedules: Schedule) -> bool:
+    def misses_sure_jobs(self, *schedules: Schedule) -> bool:
         """Return whether a job that is sure to start has no end in a schedule, or under first come, first served."""
         lacking = {*self._lacking.tolist(), *(j for one in schedules for j in self._without_end(one.finish).tolist())}
         return bool(lacking and not may_not_start(self.problem)[sorted(lacking)].all())
 
     @property
-    def nobody_is_sure_to_start(self) -> bool:
+    def no_sure_starts(self) -> bool:
         """Return whether every job may be cancelled, may miss a reservation, or waits for a job that may."""
         return bool(may_not_start(self.problem)[self._able].all())
 
@@ -192,20 +192,22 @@ class PackedProblem:
         return self._seats[thread]
 
     def _seat(self, state: State) -> Seat:
-        problem, common = as_chosen(self.problem, state), self.space.common
+        problem, common = with_current_shapes(self.problem, state), self.space.common
         if self.shapes is None:
             common = common._replace(measured=measured_of(problem))
         else:
-            problem, shapes = opened(problem, self.shapes)
+            problem, shapes = with_writable_shapes(problem, self.shapes)
             common = common._replace(measured=measured_of(problem), shapes=shapes)
         if self.delays is not None:
-            problem, moments = put_off.opened(problem, self.delays)
+            problem, moments = put_off.with_writable_begins(problem, self.delays)
             self._moments.append(moments)
         if state.extras is not None and np.isinf(problem.submit).any():  # as they follow in each plan [45]
-            common = common._replace(measured=common.measured._replace(submit=seen(state.extras.waiting.submitted)))
+            common = common._replace(
+                measured=common.measured._replace(submit=read_only(state.extras.waiting.submitted))
+            )
         return Seat(problem, self.space._replace(common=common), state)
 
-    def anew(self, threads: int = 1) -> Self:
+    def with_own_workspaces(self, threads: int = 1) -> Self:
         """Return the same problem with its own workspaces, for another thread or process."""
         other = copy(self)
         other.threads = threads
@@ -419,6 +421,6 @@ def _frozen(array: Any) -> Any:
 
 def _running_rows(running: RunningJobs | None, groups: int) -> RunningJobs:
     if running is None:
-        return nothing_runs(groups)
+        return no_running_jobs(groups)
     columns: dict[str, Any] = {name: np.array(getattr(running, name)) for name in RunningJobs._fields if name != "time"}
     return running._replace(**columns)

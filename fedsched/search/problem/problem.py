@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.core.errors import InfeasibleError, TraceError
+from fedsched.core.moved import Renamed
 from fedsched.core.values import whole
 from fedsched.engine.codes import Placement
 from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.optional_features.moldable import widest_of
 from fedsched.engine.pack.choices import refuse_open_sizes
-from fedsched.engine.pack.foresight import foreseen, jobs_as_known
+from fedsched.engine.pack.foresight import jobs_as_known, known_problem
 from fedsched.engine.pack.node_caps import caps_table
 from fedsched.engine.pack.problem import pack
 from fedsched.engine.placement.tasks_per_node import most_of_groups
 from fedsched.engine.plans import plan_in_order
-from fedsched.engine.run.evaluate import unpacked
+from fedsched.engine.run.evaluate import unpack_row
 from fedsched.engine.run.simulation import Simulation, start_of
 from fedsched.model.constraints.slack import slack_of, with_delays
 from fedsched.model.foresight import depend_on_idle_power, with_forecasts
@@ -30,7 +31,7 @@ from fedsched.model.machine.node_ranges import check_node_count
 from fedsched.model.power.switching import with_planned_idle_watts
 from fedsched.model.reading import CLAIRVOYANT, Read, Reading
 from fedsched.policies import Rules, policy_named
-from fedsched.search.encoding.delays import delays_on, opened
+from fedsched.search.encoding.delays import delays_on, with_writable_begins
 from fedsched.search.encoding.shapes import choices_on
 from fedsched.search.problem.deadline import latest_makespan
 from fedsched.search.problem.objectives import pricing_for
@@ -123,11 +124,11 @@ class SearchProblem(PackedProblem, Read):
             if late is None:
                 return pack(jobs, federation, reading=self.reading, t0=t0, running=rows)
             able = with_delays(jobs, begin, slack_of(jobs))  # plans write the earliest starts
-            return opened(pack(able, federation, reading=self.reading, t0=begin, running=rows), late)[0]
+            return with_writable_begins(pack(able, federation, reading=self.reading, t0=begin, running=rows), late)[0]
 
         true = packed(workload)
         self._jobs = jobs_as_known(workload, true.t0)
-        problem = foreseen(true if self._jobs is workload else packed(self._jobs), true.t0)
+        problem = known_problem(true if self._jobs is workload else packed(self._jobs), true.t0)
         if deadline is not None:
             objectives = replace(objectives, latest=latest_makespan(deadline, problem.t0))
         table, row_of = caps_table(workload, federation)
@@ -163,8 +164,8 @@ class SearchProblem(PackedProblem, Read):
         if self.pricing is not None and (self.may_miss or self.truth.may_miss):
             priced = " and ".join(self.pricing.tariffs) or "peak_watts"
             raise InfeasibleError(
-                f"optimize: {priced} of plans ask for the ends of all jobs, and some may have none here; leave out "
-                "what keeps them."
+                f"optimize: {priced} of plans need the ends of all jobs, and some may have none here; leave out "
+                "what prevents them."
             )
 
     def _of(self, problem: Problem, federation: Federation) -> SearchProblem:
@@ -184,9 +185,11 @@ class SearchProblem(PackedProblem, Read):
         return self if self._truth is None else self._truth
 
     @property
-    def scores_apart(self) -> bool:
+    def scores_differ(self) -> bool:
         """Return whether the values that choose plans may differ from the figures of their schedules."""
         return self._truth is not None or self.may_miss
+
+    scores_apart = Renamed("scores_differ")
 
     def alternatives_of(self, row: Ints) -> Ints | None:
         """Return the index of each job's alternative in a plan; None if plans do not choose shapes."""
@@ -222,7 +225,7 @@ class SearchProblem(PackedProblem, Read):
 
     def started(self, row: Ints, *, policy: str = "plan") -> Simulation:
         """Return the run of a plan, not yet begun; its delays become the jobs' earliest starts (`begin`)."""
-        order, caps, dispatch, placement = unpacked(self.layout, row)
+        order, caps, dispatch, placement = unpack_row(self.layout, row)
         workload, problem = self._jobs, self.problem
         alternatives, delays = self.alternatives_of(row), self.delays_of(row)
         if alternatives is not None:
@@ -232,7 +235,7 @@ class SearchProblem(PackedProblem, Read):
         if workload is not self._jobs:
             rows = () if self.running is None else tuple(self.running.rows.tolist())
             own = pack(workload, self.federation, reading=self.reading, t0=problem.t0, running=rows)
-            problem = own if self._truth is None else foreseen(own, own.t0)
+            problem = own if self._truth is None else known_problem(own, own.t0)
         return Simulation(
             workload,
             self.federation,

@@ -13,10 +13,10 @@ from fedsched.core.values import whole
 from fedsched.engine.codes import Placement, Status
 from fedsched.engine.compatibility import refused
 from fedsched.engine.numbers import Counter
-from fedsched.engine.pack.foresight import foreseen, jobs_as_known
+from fedsched.engine.pack.foresight import jobs_as_known, known_problem
 from fedsched.engine.pack.problem import pack as pack_engine
 from fedsched.engine.plans import plan_in_order
-from fedsched.engine.run.evaluate import unpacked
+from fedsched.engine.run.evaluate import unpack_row
 from fedsched.engine.sharing.asked import asked_of, refuse_unsupported
 from fedsched.engine.sharing.counting import are_counted, counted_nodes
 from fedsched.engine.sharing.naming import with_names
@@ -69,7 +69,7 @@ class SharedRows(PackedProblem):
     federation: Federation
     _says_who_shares = False
 
-    def share(self, sharing: Sharing, shortest: Floats, **present: Any) -> None:
+    def set_sharing(self, sharing: Sharing, shortest: Floats, **present: Any) -> None:
         """Set how nodes are shared; `present` describes the running jobs, as in `Trials`."""
         self._shared, self._shortest, self._present = sharing, shortest, present
         self._trials: list[Trials] = []
@@ -105,7 +105,7 @@ class SharedRows(PackedProblem):
 
     def plan(self, row: Ints) -> Plan:
         """Return a row as the loop's Plan."""
-        order, caps, dispatch, placement = unpacked(self.layout, row)
+        order, caps, dispatch, placement = unpack_row(self.layout, row)
         limits = self.space.limits
         caps = np.where(self._in_chunks[:, None] & (caps > 0) & (caps < limits), limits, caps)
         if self._uncapped.size:
@@ -179,7 +179,7 @@ class SharedProblem(SharedRows, SearchProblem):
         for name in objectives.names:
             if name in NOT_MEASURED and name not in objectives.functions:
                 raise InfeasibleError(
-                    f"optimize: objective {name!r} is not measured on nodes that jobs share; seek another metric."
+                    f"optimize: objective {name!r} is not measured on nodes that jobs share; choose another metric."
                 )
         if workload.feedback is not None:
             raise refused("plans on shared nodes", "feedback")
@@ -197,7 +197,7 @@ class SharedProblem(SharedRows, SearchProblem):
         true = pack_engine(workload, machine, reading=self.reading, t0=t0)
         self._jobs = jobs_as_known(workload, true.t0)
         known = true if self._jobs is workload else pack_engine(self._jobs, machine, reading=self.reading, t0=t0)
-        problem = foreseen(known, true.t0)
+        problem = known_problem(known, true.t0)
         asked, first_come = asked_of(workload, federation), np.arange(len(workload))
         one_group = len(federation.groups) == 1
         kinds = kinds_apart(workload, asked)
@@ -225,7 +225,7 @@ class SharedProblem(SharedRows, SearchProblem):
             threads=threads,
             pricing=pricing_for(objectives, self.federation),
         )
-        self.share(nodes, shortest)
+        self.set_sharing(nodes, shortest)
         all_known = problem is true and self.federation is federation
         self._truth = None if all_known else self._as_it_is(true, federation)
         self._refuse_to_price_what_may_not_end()
@@ -235,7 +235,7 @@ class SharedProblem(SharedRows, SearchProblem):
         other.problem, other._jobs, other._states = true, self.workload, []
         other.federation, other.pricing = federation, pricing_for(self.objectives, federation)
         closures = closures_by_group(true.extras, len(self.federation.groups))
-        other.share(self._shared._replace(closures=closures), self._shortest)
+        other.set_sharing(self._shared._replace(closures=closures), self._shortest)
         return other
 
     def bounds(self) -> SharedBounds | None:
@@ -288,8 +288,8 @@ def refuse_to_share(info: MethodInfo) -> None:
     """Refuse a method that cannot plan on shared nodes."""
     if not info.shares_nodes:
         raise ValueError(
-            f"Plans of method {info.title} are of whole nodes; on nodes that jobs share (sharing=) take moga, ga or "
-            "another one that runs each plan."
+            f"Method {info.title} plans whole nodes only; on nodes that jobs share (sharing=) take moga, ga or "
+            "another one that simulates each plan."
         )
 
 

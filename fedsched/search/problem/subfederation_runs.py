@@ -67,7 +67,7 @@ class Parts(NamedTuple):
 
 
 @inlined
-def settle(units: Units, parts: Parts, j: int, home: int) -> None:
+def set_home(units: Units, parts: Parts, j: int, home: int) -> None:
     """Set a job's home, and its row in the unit's caps."""
     parts.home[j] = home
     parts.cap_row[j] = units.option[home] * parts.home.size + j
@@ -261,7 +261,7 @@ def last_end(parts: Parts) -> float:
 
 
 @inlined
-def keep(parts: Parts, u: int, slot: int, ends_alone: bool) -> None:
+def save_unit(parts: Parts, u: int, slot: int, ends_alone: bool) -> None:
     """Save a unit's queue and its jobs' times and nodes to a slot."""
     parts.old_end[slot] = parts.end[u]
     for i in range(parts.length[u]):
@@ -276,14 +276,14 @@ def keep(parts: Parts, u: int, slot: int, ends_alone: bool) -> None:
 
 
 @inlined
-def restore(units: Units, parts: Parts, u: int, slot: int, length: int, ends_alone: bool) -> None:
+def restore_unit(units: Units, parts: Parts, u: int, slot: int, length: int, ends_alone: bool) -> None:
     """Restore a unit from a slot; `length` is the length of its saved queue."""
     parts.length[u] = length
     parts.end[u] = parts.old_end[slot]
     for i in range(length):
         j = parts.old_queue[slot, i]
         parts.queue[u, i] = j
-        settle(units, parts, j, parts.old_home[j])
+        set_home(units, parts, j, parts.old_home[j])
         parts.finish[j] = parts.old_finish[j]
         if not ends_alone:
             parts.start[j] = parts.old_start[j]

@@ -57,14 +57,14 @@ class Clock:
         return 0.0 if self._watch is None else self._watch.seconds
 
     @property
-    def apart(self) -> float:
+    def uncounted(self) -> float:
         """Return the seconds that do not count: the warm-up, and compiling after it."""
         return self.warm_up + self._compiling - self._counted
 
     @property
     def elapsed(self) -> float:
         """Return the seconds that count."""
-        return time.perf_counter() - self._begun - self.apart
+        return time.perf_counter() - self._begun - self.uncounted
 
     def left(self, share: float = 1.0) -> float:
         """Return the seconds left until this share of the budget is used."""

@@ -17,7 +17,7 @@ from fedsched.engine.loop.metric_integrals import integrals
 from fedsched.engine.numbers import Counter
 from fedsched.engine.pack.shape_arrays import write_shapes
 from fedsched.engine.plans import plan_in_order
-from fedsched.engine.run.evaluate import unpacked
+from fedsched.engine.run.evaluate import unpack_row
 from fedsched.engine.run.simulation import set_running, until_the_last_end
 from fedsched.model.schedule.integrals import NOTHING_WASTED, Wasted
 from fedsched.model.schedule.metrics import metrics_of
@@ -37,7 +37,7 @@ def metrics_unless(
     problem: Problem, common: Common, layout: Layout, row: Ints, state: State, metrics: Floats, over: Callable[[], bool]
 ) -> int:
     """Simulate a plan and fill its metric row; return a Status: MORE if `over` was true before the plan ended."""
-    order, caps, dispatch, placement = unpacked(layout, row)
+    order, caps, dispatch, placement = unpack_row(layout, row)
     plan = plan_in_order(order, caps, dispatch=dispatch, placement=placement)
     if common.running.rows.size:
         set_running(state, common.running.rows, common.running)

@@ -46,7 +46,7 @@ class Population:
         """Return new children, at most as many as there are parents and as there is time for."""
         rng = run.generator(1 + generation)
         pairs = tournament(self._standing, 2 * len(self.rows), rng).reshape(-1, 2)
-        pairs = pairs[: run.room(len(pairs))]
+        pairs = pairs[: run.plans_in_time(len(pairs))]
         rows = crossed(run.problem, self.rows, pairs, seed=run.seed, generation=2 * generation)
         moves = np.minimum(rng.geometric(0.6, size=len(rows)), 5)
         rows = mutated(run.problem, rows, moves, seed=run.seed, generation=2 * generation + 1)

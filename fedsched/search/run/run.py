@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.core.moved import Renamed
 from fedsched.engine.run.batch import plans_in_a_slice
 from fedsched.search.run.archive import Archive, least_crowded
 from fedsched.search.run.clock import Clock
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from fedsched.search.problem.packed import PackedProblem
     from fedsched.search.run.stopping import StoppingRule
 
-FINER = 4  # slices of plans are so many times shorter with a budget in seconds than without one
+FINER = 4  # slices of plans are this many times shorter with a budget in seconds than without one
 FIRST_SHARE = 0.25  # share of the time left for evaluating first plans, as making them takes as long
 PACE = 0.5  # weight of the last batch in the mean time for each plan
 FEW_POINTS = {6: 200, 7: 60, 8: 30}  # objectives → points with a hypervolume in hundredths of a second; beyond 8:
@@ -167,7 +168,7 @@ class Run:
         self._slowest = max(self._slowest, seconds / math.ceil(plans / threads))
         self._slice = seconds if self.problem.layout.jobs < LONG else 0.0
 
-    def room(self, plans: int, *, share: float = 0.5) -> int:
+    def plans_in_time(self, plans: int, *, share: float = 0.5) -> int:
         """Return for how many of these plans there is time at the recent pace; raise BudgetSpent if for none.
 
         Evaluating them may take only a share of the time left, as making them takes time too.
@@ -179,9 +180,9 @@ class Run:
             raise BudgetSpent
         return max(1, min(plans, room))
 
-    def first_room(self, random: int) -> int:
-        """Return for how many of the seeds and of so many random plans there is time, if making a plan takes long."""
-        return self.room(len(self.seeds) + random, share=FIRST_SHARE)
+    def first_plans_in_time(self, random: int) -> int:
+        """Return for how many of the seeds and of `random` random plans there is time, if making a plan takes long."""
+        return self.plans_in_time(len(self.seeds) + random, share=FIRST_SHARE)
 
     def trials(self, most: int, *, plans: int = 1) -> int:
         """Return how many trials a walker makes until the next look at the clock; 0 if there is no time for one.
@@ -195,7 +196,9 @@ class Run:
             return 0
         return min(most, slice_of, max(1, int(LOOK / self.plan_takes)) if self.plan_takes else slice_of)
 
-    def tried(self, trials: int, began: float) -> None:
+    room, first_room, tried = Renamed("plans_in_time"), Renamed("first_plans_in_time"), Renamed("note_trials")
+
+    def note_trials(self, trials: int, began: float) -> None:
         """Note how long trials took that began at this second of the search."""
         self._paced(trials, self.seconds - began)
 
@@ -205,7 +208,7 @@ class Run:
         return self.beyond(self.cut_at)
 
     def beyond(self, seconds: float) -> bool:
-        """Return whether so many seconds are used, or would be with another slice of plans."""
+        """Return whether this number of seconds is used, or would be with another slice of plans."""
         return self.seconds + self._slice >= seconds
 
     def account(self, evaluations: int, values: Floats, rows: Sequence[Ints] | Ints) -> None:
@@ -235,7 +238,7 @@ class Run:
         if self.cut_at == math.inf:
             return self.problem.random_rows(count, rng)
         until = (self.seconds + self.cut_at) / 2.0  # the other half is for evaluating them
-        room = self.room(len(self.seeds) + count, share=1.0) - len(self.seeds)  # the seeds come first
+        room = self.plans_in_time(len(self.seeds) + count, share=1.0) - len(self.seeds)  # the seeds come first
         step = 1 if self.out_of_time else plans_in_a_slice(self.problem.layout.jobs)
         parts = [self.problem.random_rows(min(step, count), rng)]
         for first in range(step, count, step):

@@ -8,7 +8,7 @@ import numpy as np
 
 from fedsched.engine.codes import Dispatch
 from fedsched.engine.orders import order_as_recorded
-from fedsched.engine.pack.shape_arrays import seen
+from fedsched.engine.pack.shape_arrays import read_only
 from fedsched.search.encoding.delays import cheapest_delays
 from fedsched.search.problem.binding import bind
 
@@ -93,9 +93,9 @@ def _candidates(problem: PackedProblem) -> Iterator[Ints]:
     cheap = problem.problem.groups.cheap
     small = problem.problem.tasks <= np.median(problem.problem.tasks)
     for forbidden in sorted({1, groups // 4, groups // 2, (3 * groups) // 4} & set(range(1, groups))):
-        for who in (np.ones(len(limits), dtype=np.bool_), small):
+        for chosen in (np.ones(len(limits), dtype=np.bool_), small):
             caps = limits.copy()
-            caps[np.ix_(who, cheap[groups - forbidden :])] = 0
+            caps[np.ix_(chosen, cheap[groups - forbidden :])] = 0
             for placement in placements:
                 for name in ("ljf", "laf", "fcfs", "sjf"):
                     yield plan(orders[name], caps, placement)
@@ -104,7 +104,7 @@ def _candidates(problem: PackedProblem) -> Iterator[Ints]:
 def as_if_submitted(problem: Problem) -> Problem:
     """Return the problem with jobs that follow others treated as submitted at t0."""
     moving = np.isinf(problem.submit)
-    return problem._replace(submit=seen(np.where(moving, problem.t0, problem.submit))) if moving.any() else problem
+    return problem._replace(submit=read_only(np.where(moving, problem.t0, problem.submit))) if moving.any() else problem
 
 
 def bound_to_earliest(problem: PackedProblem, order: Ints) -> tuple[Ints, Ints]:

@@ -23,7 +23,7 @@ class StoppingRule(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MaxEvaluations:
-    """Stop after so many simulated plans; the last batch is cut to fit."""
+    """Stop after `evaluations` simulated plans; the last batch is cut to fit."""
 
     evaluations: int
 
@@ -37,7 +37,7 @@ class MaxEvaluations:
 
 @dataclass(frozen=True, slots=True)
 class MaxSeconds:
-    """Stop after so many seconds of searching, without compiling."""
+    """Stop after `seconds` seconds of searching, without compiling."""
 
     seconds: float
 
@@ -74,7 +74,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class NoProgress:
-    """Stop after so many evaluations without a new plan in the archive."""
+    """Stop after `evaluations` evaluations without a new plan in the archive."""
 
     evaluations: int
 

@@ -136,7 +136,7 @@ def descend(
     metrics: Floats,
     trials: int,
 ) -> int:
-    """Try so many moves from the current plan; return a Status."""
+    """Try this number of moves from the current plan; return a Status."""
     current, trial, value = walker.current, walker.trial, walker.value
     for _ in range(trials):
         for x in range(current.size):

@@ -14,7 +14,7 @@ from fedsched.core.random import below, uniform
 from fedsched.engine.codes import Dispatch, Status
 from fedsched.model.schedule.integrals import Eligible, Integrals, Wasted
 from fedsched.model.schedule.metrics import Column, fill_row
-from fedsched.search.problem.subfederation_runs import FROM, TO, keep, last_end, restore, run_unit, settle
+from fedsched.search.problem.subfederation_runs import FROM, TO, last_end, restore_unit, run_unit, save_unit, set_home
 from fedsched.search.walks.descent import note, pocket, scalar
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def read_row(space: Space, units: Units, parts: Parts, row: Ints) -> None:
         j = row[i]
         base = jobs + j * groups
         home = _home_of(units, row[base : base + groups])
-        settle(units, parts, j, home)
+        set_home(units, parts, j, home)
         u = units.unit[home]
         parts.queue[u, parts.length[u]] = j
         parts.length[u] += 1
@@ -136,7 +136,7 @@ def latest_end(problem: Problem, goal: Goal, limit: float) -> float:
 
 
 @kernel
-def walk_apart(
+def walk_per_cluster(
     problem: Problem,
     space: Space,
     units: Units,
@@ -182,18 +182,18 @@ def walk_apart(
             if to != home and length_to > 0 and uniform(stream) < SWAP_SHARE:
                 other = parts.queue[v, below(stream, length_to)]
                 swaps = units.allowed[other, home] == 1 and units.allowed[j, parts.home[other]] == 1
-            keep(parts, u, FROM, ends_alone)
+            save_unit(parts, u, FROM, ends_alone)
             if v != u:
-                keep(parts, v, TO, ends_alone)
+                save_unit(parts, v, TO, ends_alone)
             place = _place_of(parts.queue[u], j)
             if swaps:
                 parts.queue[v, _place_of(parts.queue[v], other)] = j
                 parts.queue[u, place] = other
-                settle(units, parts, j, parts.home[other])
-                settle(units, parts, other, home)
+                set_home(units, parts, j, parts.home[other])
+                set_home(units, parts, other, home)
             else:
                 _insert(parts, u, place, v, uniform(stream) < NEAR_SHARE, stream)
-                settle(units, parts, j, to)
+                set_home(units, parts, j, to)
             to_run = 1 if u == v else 2
         status: int = Status.DONE
         for k in range(to_run):
@@ -239,9 +239,9 @@ def walk_apart(
                 for x in range(walker.best.size):
                     walker.best[x] = walker.trial[x]
         else:
-            restore(units, parts, u, FROM, length, ends_alone)
+            restore_unit(units, parts, u, FROM, length, ends_alone)
             if v != u:
-                restore(units, parts, v, TO, length_to, ends_alone)
+                restore_unit(units, parts, v, TO, length_to, ends_alone)
         late = walker.steps[0] % walker.late.size
         walker.late[late] = min(walker.late[late], value[0])
         walker.steps[0] += 1

@@ -15,7 +15,7 @@ from fedsched.search.encoding.genome import ANY_NODES
 from fedsched.search.problem.subfederation_runs import Parts
 from fedsched.search.problem.subfederations import one_unit, units_of
 from fedsched.search.run.run import BudgetSpent
-from fedsched.search.walks.per_cluster_walk import walk_apart
+from fedsched.search.walks.per_cluster_walk import walk_per_cluster
 from fedsched.search.walks.rebuilding import Ruin, rebuild
 from fedsched.search.walks.walkers import LATE, Walkers
 
@@ -34,7 +34,7 @@ FEW_JOBS = 40  # most jobs for ruin and recreate: with more, walks that move one
 OF_THE_WHOLE = Integrals._fields  # metrics that only a run of the whole machine can sum up
 
 
-def can_walk_apart(problem: PackedProblem) -> bool:
+def can_walk_per_cluster(problem: PackedProblem) -> bool:
     """Return whether the machine has several units that are independent in plans that keep jobs within them."""
     packed = problem.problem
     return (
@@ -49,7 +49,7 @@ def can_walk_apart(problem: PackedProblem) -> bool:
     )
 
 
-class ApartWalkers(Walkers):
+class PerClusterWalkers(Walkers):
     """Walkers with trials that simulate only the changed units; a start plan's jobs are first bound to homes."""
 
     def __init__(self, run: Run, *, members: int, late: int = LATE) -> None:
@@ -135,13 +135,13 @@ class ApartWalkers(Walkers):
             if status != Status.DONE:
                 raise InfeasibleError("A plan has a job that its caps and placement never let start.")
             done = min(int(parts.jobs_run[0]) // jobs, trials)
-            run.tried(max(done - before, 1), began)
+            run.note_trials(max(done - before, 1), began)
         self._owed[k] = parts.jobs_run[0] - done * jobs  # the last move may exceed the limit
         return done
 
     def _go_on(self, run: Run, k: int, thread: int, fresh: bool, most: int, metrics: Floats) -> int:
         problem = run.problem
-        return walk_apart(
+        return walk_per_cluster(
             problem.problem,
             problem.space,
             self._units,
@@ -156,7 +156,7 @@ class ApartWalkers(Walkers):
         )
 
 
-class Rebuilders(ApartWalkers):
+class Rebuilders(PerClusterWalkers):
     """Walkers that ruin and recreate plans, for few jobs and makespan alone."""
 
     def __init__(self, run: Run, *, members: int, late: int = LATE) -> None:

@@ -15,7 +15,7 @@ from fedsched.core.jit import by_reference, constant, flag, inlined, kernel
 from fedsched.core.random import below, uniform
 from fedsched.engine.codes import Status
 from fedsched.model.schedule.metrics import Column
-from fedsched.search.problem.subfederation_runs import last_end, run_unit, settle
+from fedsched.search.problem.subfederation_runs import last_end, run_unit, set_home
 from fedsched.search.walks.descent import note, pocket, scalar
 from fedsched.search.walks.per_cluster_walk import latest_end, read_row, write_row
 
@@ -173,7 +173,7 @@ def _bring_back(units: Units, parts: Parts, ruin: Ruin) -> None:
         for i in range(parts.length[u]):
             parts.queue[u, i] = ruin.old_queue[u, i]
     for j in range(parts.home.size):
-        settle(units, parts, j, ruin.old_home[j])
+        set_home(units, parts, j, ruin.old_home[j])
 
 
 @inlined
@@ -310,11 +310,11 @@ def rebuild(
             u = units.unit[home]
             before = parts.end[u]
             place = below(stream, parts.length[u] + 1)
-            settle(units, parts, ruin.left[back], home)
+            set_home(units, parts, ruin.left[back], home)
             _put_in(parts, u, place, ruin.left[back])
         elif u < 0 and back < left and best_home >= 0:  # reinsert at the best place
             u = units.unit[best_home]
-            settle(units, parts, ruin.left[back], best_home)
+            set_home(units, parts, ruin.left[back], best_home)
             _put_in(parts, u, best_place, ruin.left[back])
             parts.end[u] = best_end
             back, tried, best_home, least = back + 1, 0, NOWHERE, np.inf

@@ -144,7 +144,7 @@ class Walkers:
         return int(steps[0] - steps[1])
 
     def walk(self, run: Run, trials: int) -> None:
-        """Divide so many trials among the walkers, on all threads; add the kept plans to the archive in order."""
+        """Divide `trials` trials among the walkers, on all threads; add the kept plans to the archive in order."""
         share, more = divmod(trials, len(self))
         lengths = [share + (k < more) for k in range(len(self))]
         threads = min(run.problem.threads, len(self))
@@ -164,7 +164,7 @@ class Walkers:
             walker.pocket_size[0] = 0
 
     def walk_one(self, run: Run, k: int, trials: int, thread: int) -> int:
-        """Let one walker make up to so many trials in a thread's workspace; return how many there was time for."""
+        """Let one walker make up to `trials` trials in a thread's workspace; return how many there was time for."""
         problem, metrics = run.problem, np.zeros(len(Column))
         goal, walker = self.goal(k), self.walkers[k]
         packed, space, state = problem.seat(thread)
@@ -183,7 +183,7 @@ class Walkers:
             )
             if status != Status.DONE:
                 raise InfeasibleError("A plan has a job that its caps and placement never let start.")
-            run.tried(step, began)
+            run.note_trials(step, began)
             done += step
         return done
 

@@ -19,7 +19,7 @@ from fedsched.site.steer import Queue, SlurmJob
 from fedsched.site.steer.beside import NOTHING, beside_of
 from fedsched.site.steer.machine_read import nodes_of_text, partitions_of, reservations_of, settings_of
 from fedsched.site.twin.commands import BAR, CONFIG, NODES, PARTITIONS, QUEUE, RESERVATIONS, mark_in
-from fedsched.slurm.conf.job_factors import Asked, Scales
+from fedsched.slurm.conf.job_factors import JobRequest, Scales
 from fedsched.slurm.priority.priority_parameters import PriorityParameters
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Factors:
         key = (label["user"], label["account"], partition, label["qos"], int(records.nodes[row]),
                max(1, int(records.cpus[row])), float(self._limits[row]))  # fmt: skip
         if key not in self._fixed:
-            asked = Asked(*key, amounts={"cpu": float(key[5]), "node": float(key[4])})
+            asked = JobRequest(*key, amounts={"cpu": float(key[5]), "node": float(key[4])})
             fixed = self._scales.fixed_factors(asked)
             self._fixed[key] = fixed.assoc + fixed.size + fixed.partition + fixed.qos + sum(fixed.tres.values())
         return self._fixed[key]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.core.errors import TraceError
 from fedsched.core.text import counted
-from fedsched.slurm.conf.job_factors import Asked
+from fedsched.slurm.conf.job_factors import JobRequest
 from fedsched.slurm.passes.limits_of_accounts import Part, Parts
 
 if TYPE_CHECKING:
@@ -117,8 +117,8 @@ class FullLimits:
             yield Full(f"{part.of} is {part.amount:g}, {told}, and it needs {part.weight:g}", has.jobs, has.over(part))
 
 
-def _asked(job: SlurmJob) -> Asked:
-    return Asked(
+def _asked(job: SlurmJob) -> JobRequest:
+    return JobRequest(
         user=job.user,
         account=job.account,
         partition=job.partition,

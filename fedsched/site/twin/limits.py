@@ -11,7 +11,7 @@ import numpy as np
 from fedsched.core.errors import TraceError
 from fedsched.core.text import counted
 from fedsched.slurm import Slurm
-from fedsched.slurm.conf.job_factors import Asked
+from fedsched.slurm.conf.job_factors import JobRequest
 from fedsched.slurm.passes.limits_of_accounts import Part, Parts, are_enforced
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _parts(site: Site, parts: Parts) -> dict[str, list[tuple[int, Part]]]:
     found: dict[str, list[tuple[int, Part]]] = {}
     for row in range(len(records)):
         nodes, cpus = int(records.nodes[row]), max(1, int(records.cpus[row]))
-        asked = Asked(
+        asked = JobRequest(
             **{name: label[name][row] for name in ("user", "account", "partition", "qos")},
             nodes=nodes,
             cpus=cpus,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fedsched.core.errors import FederationError, TwinError
 from fedsched.io.slurm_files.slurm_conf import SlurmConf, read_slurm_conf
 from fedsched.io.slurm_files.slurm_machine import federation_of
-from fedsched.slurm.conf.parameters import said_or_usual
+from fedsched.slurm.conf.parameters import value_or_default
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +27,7 @@ class Machine:
     @property
     def shared(self) -> bool:
         """Return whether several jobs may share a node."""
-        select = said_or_usual(self.conf, "SelectType")
+        select = value_or_default(self.conf, "SelectType")
         whole = [
             line.words.get("oversubscribe", line.words.get("shared", "")).lower().startswith("exclusive")
             for line in self.conf.partitions.values()

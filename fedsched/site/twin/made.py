@@ -27,7 +27,7 @@ from fedsched.site.twin.made_records import write_jobs, write_queue
 from fedsched.site.twin.made_sites import SITES, MadeSite
 from fedsched.site.twin.problem import SLURM, policy_in
 from fedsched.site.twin.site import open_to_all
-from fedsched.slurm.conf.job_factors import Asked
+from fedsched.slurm.conf.job_factors import JobRequest
 from fedsched.slurm.passes.limits_of_accounts import Part, Parts
 from fedsched.slurm.priority.associations import Associations
 
@@ -184,7 +184,7 @@ def _parts(folder: Path, facts: Facts) -> list[list[Part]]:
     labels, nodes = labels_of(facts), facts.work.tasks.tolist()
     return [
         parts.of(
-            Asked(**{name: texts[row] for name, texts in labels.items()}, nodes=size, cpus=CORES * size,
+            JobRequest(**{name: texts[row] for name, texts in labels.items()}, nodes=size, cpus=CORES * size,
                   limit=float(facts.limit[row]), amounts={"cpu": float(CORES * size), "node": float(size)})
         )
         for row, size in enumerate(nodes)

@@ -20,7 +20,7 @@ OF_NODES = ("cpu", "mem", "node")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class JobRequest:
     """A job's owner, partition, QOS and request; `amounts` by resource, memory in MB."""
 
     user: str = ""
@@ -65,13 +65,13 @@ class Scales:
             self._qos = max((0, *(one.priority for one in associations.qos.values())))
         self._places: dict[tuple[str, str, str], int] = {}
 
-    def fixed_factors(self, job: Asked) -> FixedFactors:
+    def fixed_factors(self, job: JobRequest) -> FixedFactors:
         """Return the factors of a job that do not change with time."""
         parameters, associations = self.parameters, self.associations
         partition = parameters.partitions.get(job.partition)
         if partition is None and parameters.partitions:
             raise TraceError(
-                f"a job asks for the partition {job.partition!r}, which the slurm.conf does not have; "
+                f"a job requests partition {job.partition!r}, which the slurm.conf does not have; "
                 f"it has {first_of(parameters.partitions)}."
             )
         if not parameters.multifactor:  # priority/basic uses no factors
@@ -97,12 +97,12 @@ class Scales:
             usage_factor=usage_factor,
         )
 
-    def _place(self, job: Asked) -> int:
+    def _place(self, job: JobRequest) -> int:
         assert self.associations is not None
-        whose = (job.user, job.account, job.partition)
-        if whose not in self._places:
-            self._places[whose] = self.associations.place(*whose)
-        return self._places[whose]
+        owner = (job.user, job.account, job.partition)
+        if owner not in self._places:
+            self._places[owner] = self.associations.place(*owner)
+        return self._places[owner]
 
 
 def _part(value: float, highest: float, normal: bool) -> float:
@@ -111,7 +111,7 @@ def _part(value: float, highest: float, normal: bool) -> float:
     return value / highest if highest > 0 else 0.0
 
 
-def size_factor(job: Asked, parameters: PriorityParameters) -> float:
+def size_factor(job: JobRequest, parameters: PriorityParameters) -> float:
     """Return the size factor of a job, from 0 to 1; it grows with the job, or falls if small jobs are favoured."""
     nodes, cpus = float(parameters.nodes), float(parameters.cpus)
     if "SMALL_RELATIVE_TO_TIME" in parameters.flags:
@@ -126,7 +126,7 @@ def size_factor(job: Asked, parameters: PriorityParameters) -> float:
 
 
 def _of_resources(
-    job: Asked, partition: PartitionPriority | None, parameters: PriorityParameters
+    job: JobRequest, partition: PartitionPriority | None, parameters: PriorityParameters
 ) -> dict[str, float]:
     found = {}
     for name, weight in parameters.tres.items():
@@ -138,7 +138,7 @@ def _of_resources(
     return found
 
 
-def billing_of(job: Asked, partition: PartitionPriority | None, parameters: PriorityParameters) -> float:
+def billing_of(job: JobRequest, partition: PartitionPriority | None, parameters: PriorityParameters) -> float:
     """Return what one second of a job costs: its CPUs, or the sum by its partition's TRESBillingWeights."""
     given = job.amounts if job.given is None else job.given
     if partition is None or partition.billing is None:

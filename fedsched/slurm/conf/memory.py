@@ -62,8 +62,8 @@ def _of_nodes(workload: Workload, slurm: Slurm, rows: Ints, together: Ints, each
     for row in rows[(alone == 0) | (each == 0)][:1].tolist():
         why = f"DefMemPerNode={each} is for each of its nodes" if each else "there is no DefMemPerCPU"
         raise InfeasibleError(
-            f"Job {workload.id[row]}: it asks for no memory, and {why} ({slurm.conf.path}); give its demand of memory "
-            f"{'or its tasks_per_node' if each else 'a task'}."
+            f"Job {workload.id[row]}: it requests no memory, and {why} ({slurm.conf.path}); set its memory "
+            f"{'or its tasks_per_node' if each else 'per task'}."
         )
     return -(-each // np.maximum(alone, 1))
 
@@ -72,7 +72,7 @@ def _refuse_more(
     workload: Workload, rows: Ints, said: dict[str, int], cores: Ints, memory: Ints, together: Ints
 ) -> None:
     asks = {"MaxMemPerCPU": -(-memory // cores), "MaxMemPerNode": memory * np.minimum(together, workload.tasks)}
-    cures = {"MaxMemPerCPU": "Slurm gives it more cores a task: let it demand them", "MaxMemPerNode": "drop it"}
+    cures = {"MaxMemPerCPU": "Slurm gives it more cores per task: let it request them", "MaxMemPerNode": "drop it"}
     for name, asked in asks.items():
         for row in rows[(asked[rows] > said[name]) & (said[name] > 0)][:1].tolist():
             raise InfeasibleError(
@@ -102,16 +102,16 @@ def amounts_of(workload: Workload) -> tuple[Ints, Ints, Ints, Ints]:
     return nodes, workload.tasks * cores, memory, gpus
 
 
-def told_of_sizes(workload: Workload, slurm: Slurm) -> list[str]:
+def size_notes(workload: Workload, slurm: Slurm) -> list[str]:
     """Return a note on jobs with an unknown number of nodes, which is assumed to be 1, if sizes count in priorities."""
     untold = (requested_nodes(workload) == 0) & (workload.tasks > 1)
     if not untold.any() or not slurm.priority.multifactor or slurm.priority.size == 0:
         return []
-    whose = counted(int(untold.sum()), "job")
-    return [f"assumed: the size of {whose} has one node, for nobody tells how many they asked for"]
+    of_jobs = counted(int(untold.sum()), "job")
+    return [f"assumed: the size of {of_jobs} is one node, as the requested number is unknown"]
 
 
-def told_of_partitions(use: NodeUse) -> list[str]:
+def partition_notes(use: NodeUse) -> list[str]:
     """Return a note for each partition with jobs on more nodes than its MaxNodes, which placement does not check."""
     nodes = np.bincount(use.job, minlength=len(use.workload))
     where, found = partition_of_jobs(use.workload, use.federation), []

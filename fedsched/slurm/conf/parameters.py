@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from fedsched.io.slurm_files.slurm_conf import Line, SlurmConf
 
-TOLD = "slurm_version"  # as `scontrol show config` names it
+VERSION_KEY = "slurm_version"  # as `scontrol show config` names it
 # Defaults of parameters that affect starts, each with the version since which it holds, the newest last.
 DEFAULTS: Mapping[str, tuple[tuple[tuple[int, int], str], ...]] = {
     "SelectType": (((0, 0), "select/linear"), ((23, 11), "select/cons_tres")),
@@ -29,12 +29,12 @@ _VERSION = re.compile(r"(\d{1,2})\.(\d{1,2})(?:[.-].*)?", re.ASCII)
 
 def with_version(conf: SlurmConf, version: str | None) -> SlurmConf:
     """Return the conf with Slurm's version set to this one; None: unchanged."""
-    return conf if version is None else replace(conf, parameters={**conf.parameters, TOLD: version})
+    return conf if version is None else replace(conf, parameters={**conf.parameters, VERSION_KEY: version})
 
 
 def version_of(conf: SlurmConf) -> tuple[int, int] | None:
     """Return Slurm's version of a conf, as (22, 5); None if it is unknown."""
-    said = conf.parameters.get(TOLD)
+    said = conf.parameters.get(VERSION_KEY)
     if said is None:
         return None
     match = _VERSION.fullmatch(said)
@@ -43,20 +43,20 @@ def version_of(conf: SlurmConf) -> tuple[int, int] | None:
     return int(match[1]), int(match[2])
 
 
-def said_or_usual(conf: SlurmConf, name: str) -> str:
+def value_or_default(conf: SlurmConf, name: str) -> str:
     """Return a parameter in lower case; if the conf does not set it, the default of its version."""
     version = version_of(conf)
     usual = [value for since, value in DEFAULTS[name] if version is None or version >= since][-1]
     return conf.parameters.get(name.lower(), usual).lower()
 
 
-def assumed_of(conf: SlurmConf) -> str:
+def assumption_note(conf: SlurmConf) -> str:
     """Return a note on the defaults that are taken and why; "" if the conf sets all that differ by version."""
-    taken = [f"{name}={said_or_usual(conf, name)}" for name in DEFAULTS if name.lower() not in conf.parameters]
+    taken = [f"{name}={value_or_default(conf, name)}" for name in DEFAULTS if name.lower() not in conf.parameters]
     if not taken:
         return ""
     if version_of(conf) is not None:
-        why = f"the defaults of Slurm {conf.parameters[TOLD]}"
+        why = f"the defaults of Slurm {conf.parameters[VERSION_KEY]}"
     else:
         why = "the newest defaults; slurm_version= (fedsched: --slurm-version) tells of a Slurm before 23.11"
     return f"assumed of {conf.path}: {', '.join(taken)} ({why})"
@@ -134,8 +134,8 @@ def parameters_of(conf: SlurmConf) -> Parameters:
     numbers = {name: _number(conf, words, name) for name in NUMBERS}
     numbers["bf_max_time"] = numbers["bf_max_time"] or max(numbers["bf_interval"], 1)
     scheduler = _one_of(conf, "SchedulerType", (BACKFILL, BUILTIN), conf.parameters.get("schedulertype", BACKFILL))
-    select = _one_of(conf, "SelectType", (LINEAR, CONS_TRES), said_or_usual(conf, "SelectType"))
-    priority = _one_of(conf, "PriorityType", (BASIC, MULTIFACTOR), said_or_usual(conf, "PriorityType"))
+    select = _one_of(conf, "SelectType", (LINEAR, CONS_TRES), value_or_default(conf, "SelectType"))
+    priority = _one_of(conf, "PriorityType", (BASIC, MULTIFACTOR), value_or_default(conf, "PriorityType"))
     over = conf.parameters.get("overtimelimit", "0")
     return Parameters(
         backfill=scheduler == BACKFILL and numbers["bf_interval"] != OFF,

@@ -12,8 +12,8 @@ from fedsched.core.text import one_line
 from fedsched.core.values import is_number, whole
 from fedsched.io.slurm_files.slurm_conf import SlurmConf, read_slurm_conf
 from fedsched.io.slurm_files.slurm_keys import AT_ONCE, GLOBAL, Standing, keys_of
-from fedsched.slurm.conf.parameters import TOLD, Parameters, assumed_of, parameters_of, with_version
-from fedsched.slurm.passes.limits_of_accounts import left_out
+from fedsched.slurm.conf.parameters import VERSION_KEY, Parameters, assumption_note, parameters_of, with_version
+from fedsched.slurm.passes.limits_of_accounts import unmodelled_limits
 from fedsched.slurm.priority.associations import Associations
 from fedsched.slurm.priority.priority_parameters import PriorityParameters
 from fedsched.slurm.result.clocks import Clocks
@@ -126,7 +126,7 @@ class Slurm:
             object.__setattr__(self, name, value)
         if self.ensemble > 1 and known is not None and (known.passes is not None or known.full is not None):
             raise ValueError(
-                f"Slurm: ensemble={self.ensemble} draws when passes are, and clocks= says that; leave one out."
+                f"Slurm: ensemble={self.ensemble} draws the times of passes, and clocks= fixes them; leave one out."
             )
         if self.parameters.multifactor and self.priority.fairshare and self.assoc is None:
             raise FederationError(
@@ -136,7 +136,7 @@ class Slurm:
 
     def on_another(self, conf: SlurmConf) -> Slurm:
         """Return this policy with another conf, without recorded clocks and with a single run."""
-        mine = None if TOLD in conf.parameters else self.conf.parameters.get(TOLD)
+        mine = None if VERSION_KEY in conf.parameters else self.conf.parameters.get(VERSION_KEY)
         return replace(self, conf=with_version(conf, mine), clocks=None, ensemble=1)
 
     @property
@@ -147,7 +147,7 @@ class Slurm:
     def notes_on(self, *, shared: bool) -> tuple[str, ...]:
         """Return what is assumed and what is not modelled of the files, if nodes are shared or allocated whole."""
         facts = (*self.parameters.not_modelled_on(shared=shared), *self.priority.left_out)
-        said = list(filter(None, [assumed_of(self.conf)]))
+        said = list(filter(None, [assumption_note(self.conf)]))
         said += [f"assumed of {self.conf.path}: {one}" for one in self._assumed()]
         said += [f"not modelled of {self.conf.path}: {', '.join(facts)}"] if facts else []
         if strange := self.conf.strange.get(GLOBAL):
@@ -157,7 +157,7 @@ class Slurm:
                 f"not modelled of {self.conf.path}: AccountingStorageEnforce asks for limits, and no accounts "
                 "are given, so none is kept; give assoc= (fedsched: --assoc)"
             )
-        if limits := [*left_out(self)]:
+        if limits := [*unmodelled_limits(self)]:
             said.append(f"not modelled of the accounts' limits: {', '.join(limits)}")
         return (*said, *(() if self.assoc is None else self.assoc.notes()))
 

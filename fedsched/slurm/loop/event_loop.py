@@ -12,12 +12,12 @@ from fedsched.slurm.loop.structs import Counter, Setting
 from fedsched.slurm.passes.backfill_pass import backfill_pass
 from fedsched.slurm.passes.conditions import (
     CANCELLED,
-    lose,
-    next_due,
+    doom_job,
     next_moment,
+    note_submit,
+    pop_due,
     released,
     settle,
-    submitted,
     wait_until,
 )
 from fedsched.slurm.passes.gpu_node_order import look_for
@@ -205,7 +205,7 @@ def _drop_who_missed(problem: Problem, state: State, now: int) -> None:
         if reservation < 0 or ends[reservation] > now or waiting.gone[job] == 1 or not np.isnan(state.start[job]):
             continue
         leave(problem, state, job)
-        lose(problem, state, job)
+        doom_job(problem, state, job)
 
 
 @part
@@ -219,7 +219,7 @@ def _take_arrivals(problem: Problem, state: State, now: int) -> bool:
         give_number(problem, state, job)
         look_for(state.shared, problem, job)
         if state.waiting.open[job] < GONE // 2:  # what else it waited for may have come since it was lost
-            submitted(problem, state, job)
+            note_submit(problem, state, job)
             came = True
     give_released_numbers(problem, state, now)
     return came
@@ -230,7 +230,7 @@ def _take_due(problem: Problem, state: State, now: int) -> bool:
     """Put into the queue who may start from now on; return whether there is anybody."""
     joined, waiting = False, state.waiting
     while next_moment(state) <= now:
-        job = next_due(state)
+        job = pop_due(state)
         if waiting.open[job] != 0:
             continue  # who left meanwhile
         if problem.holds.first.size > 0:

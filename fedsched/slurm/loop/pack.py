@@ -17,7 +17,7 @@ from fedsched.model.jobs.admission import partition_of_jobs
 from fedsched.model.jobs.layout import requested_nodes
 from fedsched.model.machine.limits import users_of
 from fedsched.model.time.reservations import earliest_starts, reservation_of_jobs
-from fedsched.slurm.conf.job_factors import Asked
+from fedsched.slurm.conf.job_factors import JobRequest
 from fedsched.slurm.conf.memory import amounts_of
 from fedsched.slurm.conf.parameters import tiers_of
 from fedsched.slurm.loop.pack_shared import opened_on, refuse_on_shared_nodes
@@ -175,7 +175,7 @@ def over_limits(workload: Workload, slurm: Slurm, reading: Reading) -> dict[int,
 
 def asked_of(
     workload: Workload, slurm: Slurm, rows: Ints, limit: NDArray[np.float64], *, shared: bool = False
-) -> list[Asked]:
+) -> list[JobRequest]:
     """Return what the jobs ask for, in the order of their numbers."""
     parameters = slurm.priority
     names = {name: workload.label(name).tolist() for name in ("account", "qos")}
@@ -188,7 +188,7 @@ def asked_of(
     usual = next((name for name, one in parameters.partitions.items() if one.default), "")
     nice = np.zeros(len(workload), dtype=np.int64) if workload.nice is None else workload.nice.values
     return [
-        Asked(
+        JobRequest(
             user=str(users[row]),
             account=names["account"][row],
             partition=partitions[row] or usual,
@@ -220,7 +220,9 @@ def with_factors(federation: Federation, slurm: Slurm) -> PriorityParameters:
     return replace(slurm.priority, partitions={**slurm.priority.partitions, **own})
 
 
-def _priorities(workload: Workload, federation: Federation, slurm: Slurm, asked: list[Asked], base: int) -> Priorities:
+def _priorities(
+    workload: Workload, federation: Federation, slurm: Slurm, asked: list[JobRequest], base: int
+) -> Priorities:
     ticks = slurm.clocks.ticks if slurm.clocks is not None and slurm.clocks.ticks is not None else base
     origin = epoch_of(workload, slurm) + base
     parameters = with_factors(federation, slurm)
@@ -278,7 +280,7 @@ def _lines(slurm: Slurm, weight: NDArray[np.int64]) -> NDArray[np.bool_]:
     return np.array([(weight == heavy) & (of_node == line) for heavy, line in order], dtype=np.bool_)
 
 
-def _reserving(slurm: Slurm, asked: list[Asked]) -> Ints:
+def _reserving(slurm: Slurm, asked: list[JobRequest]) -> Ints:
     """Return for which jobs backfill may reserve nodes, as their QOS have it."""
     if slurm.assoc is None:
         return np.ones(len(asked), dtype=np.int64)

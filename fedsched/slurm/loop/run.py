@@ -8,17 +8,17 @@ import numpy as np
 
 from fedsched.core.errors import ScheduleError
 from fedsched.core.text import counted
-from fedsched.engine.run.simulation import no_room
+from fedsched.engine.run.simulation import unfinished_note
 from fedsched.engine.sharing.result import Played as OnNodes
 from fedsched.engine.sharing.run import use_of
 from fedsched.model.schedule.integrals import NOT_KNOWN
-from fedsched.slurm.conf.memory import refuse_other_sharing, told_of_partitions, told_of_sizes, with_memory
+from fedsched.slurm.conf.memory import partition_notes, refuse_other_sharing, size_notes, with_memory
 from fedsched.slurm.loop import event_loop
 from fedsched.slurm.loop.pack import pack, seconds_of_runs
 from fedsched.slurm.loop.pack_shared import shared_of
 from fedsched.slurm.loop.structs import Counter, Setting, new_state
-from fedsched.slurm.result.clock_ensemble import drawn
-from fedsched.slurm.result.schedule import Played, SharedSlurmSchedule, SlurmSchedule, together
+from fedsched.slurm.result.clock_ensemble import draw_clocks
+from fedsched.slurm.result.schedule import Played, SharedSlurmSchedule, SlurmSchedule, joined_runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +49,7 @@ def scheduled(
     packed: Packed = pack(workload, federation, slurm, reading, sharing)
     runs: list[SlurmSchedule | SharedSlurmSchedule] = []
     for member in range(max(1, slurm.ensemble)):
-        one, sooner = drawn(packed, member)
+        one, sooner = draw_clocks(packed, member)
         shared = None
         if sharing is not None:
             weight = one.problem.machine.weight
@@ -61,7 +61,7 @@ def scheduled(
         runs.append(_schedule(workload, federation, slurm, reading, state, one, status, sharing))
         if status == event_loop.PAUSED:
             break
-    return runs[0] if len(runs) == 1 else together(runs)
+    return runs[0] if len(runs) == 1 else joined_runs(runs)
 
 
 def _to_the_end(problem: Problem, state: State, progress: Callable[[int, int], None] | None) -> int:
@@ -99,10 +99,10 @@ def _schedule(
     by[rows], held[rows] = state.by, state.held
     finish = np.maximum(start + seconds_of_runs(workload, federation, reading), np.nextafter(start, np.inf))
     now = float(state.counter[Counter.NOW] + base)
-    notes = [*slurm.notes_on(shared=sharing is not None), *([] if sharing is None else told_of_sizes(workload, slurm))]
+    notes = [*slurm.notes_on(shared=sharing is not None), *([] if sharing is None else size_notes(workload, slurm))]
     interrupted = status == event_loop.PAUSED
     if status == event_loop.STUCK:
-        notes.append(no_room(int(state.counter[Counter.FINISHED]), jobs))
+        notes.append(unfinished_note(int(state.counter[Counter.FINISHED]), jobs))
     if interrupted:
         finish = np.where(finish <= now, finish, np.nan)
         done = int((~np.isnan(finish)).sum())
@@ -116,7 +116,7 @@ def _schedule(
         return SlurmSchedule(**columns, policy=str(slurm), counts=_counts(held, federation), played=played)
     ordered = use_of(workload.take(rows), federation, start[rows], finish[rows], state.shared.work, None)
     use = ordered.take(np.argsort(rows), workload)
-    columns["notes"] = (*notes, *told_of_partitions(use))
+    columns["notes"] = (*notes, *partition_notes(use))
     return SharedSlurmSchedule(
         **columns, policy=f"{slurm}, {sharing}", counts=use.counts, played=OnNodes(sharing, use), by=by,
         integrals=NOT_KNOWN._replace(saturated_seconds=0.0),

@@ -8,10 +8,10 @@ import numpy as np
 
 from fedsched.core.jit import constant, inlined, part
 from fedsched.slurm.loop.structs import Counter
-from fedsched.slurm.nodes.shared_nodes import clear, hold, let_go
+from fedsched.slurm.nodes.shared_nodes import allocate, clear, release_ended
 from fedsched.slurm.passes.conditions import START, settle
 from fedsched.slurm.passes.limit_checks import give_back, take
-from fedsched.slurm.priority.ticks import ended
+from fedsched.slurm.priority.ticks import charge_ended
 
 if TYPE_CHECKING:
     from fedsched.slurm.loop.structs import Problem, Running, State, Words
@@ -27,7 +27,7 @@ def start(problem: Problem, state: State, job: int, now: int, nodes: Words, by: 
     jobs, running, counter = problem.jobs, state.running, state.counter
     state.start[job], state.by[job] = now, by
     take(problem, state, job)
-    hold(state.shared, job)
+    allocate(state.shared, job)
     if problem.conditions.first[job] < problem.conditions.first[job + 1]:
         settle(problem, state, job, now, START)
     span = state.span
@@ -64,9 +64,9 @@ def take_ends(problem: Problem, state: State, now: int) -> bool:
         job = what // 2
         if what % 2 == 0:
             _leave(state, job)
-            ended(state.priorities, job, state.start[job] + problem.jobs.charged[job], state.start)
+            charge_ended(state.priorities, job, state.start[job] + problem.jobs.charged[job], state.start)
             give_back(problem, state, job)
-            let_go(state.shared, job)
+            release_ended(state.shared, job)
             settle(problem, state, job, time, problem.conditions.end[job])
             if problem.jobs.completing[job] > 0:
                 for k in range(state.span[job, 0], state.span[job, 1]):

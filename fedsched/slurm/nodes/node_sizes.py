@@ -155,7 +155,7 @@ def keep_first_lines(problem: Problem, state: State, job: int) -> None:
 
 
 @part
-def choose_again(problem: Problem, state: State, job: int) -> None:
+def choose_at_start(problem: Problem, state: State, job: int) -> None:
     """Choose again among the usable idle nodes for a job that backfill starts, as select/linear does at a start."""
     scratch, settings = state.scratch, problem.settings
     several = problem.machine.lines.shape[0] > 1 or is_sized(problem.sizes, job)

@@ -13,7 +13,7 @@ from fedsched.engine.sharing.choosing import choose_blocks
 from fedsched.engine.sharing.devices import choose_devices
 from fedsched.engine.sharing.stock import copy_stock, fit_on, give_back, room_on, take
 from fedsched.slurm.nodes.node_sets import BITS, add, count, drop, next_in, ones
-from fedsched.slurm.nodes.node_sizes import choose_again, choose_for, enough, is_sized
+from fedsched.slurm.nodes.node_sizes import choose_at_start, choose_for, enough, is_sized
 from fedsched.slurm.passes.gpu_node_order import look_ahead, look_for_now
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ CORES = constant(0)  # index of cores among the resources of nodes
 
 
 @inlined
-def closed(shared: Shared | None, state: State, k: int) -> np.uint64:
+def blocked_nodes(shared: Shared | None, state: State, k: int) -> np.uint64:
     """Return the nodes of word `k` on which no job can start now; shared nodes only while a job completes there."""
     if shared is None:
         return state.busy[k]
@@ -137,10 +137,10 @@ def place_then(shared: Shared | None, problem: Problem, state: State, job: int) 
 
 
 @inlined
-def place_at_last(shared: Shared | None, problem: Problem, state: State, job: int) -> None:
+def place_at_start(shared: Shared | None, problem: Problem, state: State, job: int) -> None:
     """Choose again for a job that starts, among the usable nodes without completing jobs, as Slurm does at a start."""
     if shared is None:
-        choose_again(problem, state, job)
+        choose_at_start(problem, state, job)
         return
     scratch = state.scratch
     for k in range(scratch.usable.size):
@@ -178,7 +178,7 @@ def release(shared: Shared | None, state: State, job: int) -> int:
 
 
 @inlined
-def hold(shared: Shared | None, job: int) -> None:
+def allocate(shared: Shared | None, job: int) -> None:
     """Allocate to a starting job what has been chosen for it just before."""
     if shared is None:
         return
@@ -192,7 +192,7 @@ def hold(shared: Shared | None, job: int) -> None:
 
 
 @inlined
-def let_go(shared: Shared | None, job: int) -> None:
+def release_ended(shared: Shared | None, job: int) -> None:
     """Release the resources of an ended job; its nodes are completing from then on."""
     if shared is None:
         return

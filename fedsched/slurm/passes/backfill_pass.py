@@ -8,7 +8,7 @@ from fedsched.core.jit import constant, inlined, part
 from fedsched.slurm.loop.running import start
 from fedsched.slurm.loop.structs import By, Counter, Setting
 from fedsched.slurm.nodes.node_sets import meet
-from fedsched.slurm.nodes.shared_nodes import may_fit, place_at_last
+from fedsched.slurm.nodes.shared_nodes import may_fit, place_at_start
 from fedsched.slurm.passes.gpu_node_order import is_noted
 from fedsched.slurm.passes.limit_checks import (
     OF_AMOUNTS,
@@ -27,7 +27,7 @@ from fedsched.slurm.passes.node_space import (
     reserve,
     rounded,
 )
-from fedsched.slurm.passes.queue import drop_started, give_place, holds_others_up
+from fedsched.slurm.passes.queue import drop_started, may_block, replace_by_next_task
 from fedsched.slurm.passes.will_run import UNKNOWN, will_run
 from fedsched.slurm.passes.windows import NEVER, close, ends_in_time, next_end_of_reservations, open_nodes
 
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
 
 BACKFILL = constant(By.BACKFILL)
 STARTED, RESERVED, NOTHING = (constant(k) for k in range(3))
-NOBODY = constant(0)
+NO_JOBS = constant(0)
 
 
 @part
 def backfill_pass(problem: Problem, state: State, now: int) -> None:
     """Make one pass over the queue and count its tests; the clock may advance by seconds during the pass."""
     settings, counter, scratch, turns = problem.settings, state.counter, state.scratch, problem.passes
-    before, tested, started = counter[Counter.TESTS], NOBODY, NOBODY
-    turn, last_turn, most = NOBODY, NOBODY, settings[Setting.BF_MAX_JOB_TEST]
+    before, tested, started = counter[Counter.TESTS], NO_JOBS, NO_JOBS
+    turn, last_turn, most = NO_JOBS, NO_JOBS, settings[Setting.BF_MAX_JOB_TEST]
     if turns.first.size > 0:
         given = counter[Counter.GIVEN]
         turn, last_turn, most = turns.first[given], turns.first[given + 1], min(most, turns.most[given])
@@ -118,7 +118,7 @@ def _test_tasks(problem: Problem, state: State, place: int, now: int, started: i
         outcome = _test(problem, state, job, now)
         if outcome == STARTED:
             started += 1
-            job = give_place(problem, state, place, now)
+            job = replace_by_next_task(problem, state, place, now)
             if started == settings[Setting.BF_MAX_JOB_START]:
                 break
             continue
@@ -170,20 +170,20 @@ def _forget(counts: Ints, most: int) -> None:
 
 
 @inlined
-def _counts(counts: Ints, whose: int, most: int) -> bool:
+def _counts(counts: Ints, index: int, most: int) -> bool:
     """Add one to a count unless it has reached `most` (0: no maximum); return whether it was below."""
     if most == 0:
         return True
-    if counts[whose] >= most:
+    if counts[index] >= most:
         return False
-    counts[whose] += 1
+    counts[index] += 1
     return True
 
 
 @part
 def _may_reserve(problem: Problem, state: State, job: int, now: int) -> bool:
     """Return whether a job may get a reservation: its age, its priority and its partition's count allow it."""
-    if problem.jobs.reserves[job] == 0 or not holds_others_up(problem, state, job, now):
+    if problem.jobs.reserves[job] == 0 or not may_block(problem, state, job, now):
         return False
     most = problem.settings[Setting.BF_JOB_PART_COUNT_RESERVE]
     return most == 0 or state.scratch.reserved_in[problem.jobs.partition[job]] < most
@@ -224,7 +224,7 @@ def _test(problem: Problem, state: State, job: int, now: int) -> int:
         if moment <= now:
             if is_found_over(problem, state, job):
                 return NOTHING
-            place_at_last(state.shared, problem, state, job)
+            place_at_start(state.shared, problem, state, job)
             start(problem, state, job, now, chosen, BACKFILL)
             return STARTED
         if not reserves:

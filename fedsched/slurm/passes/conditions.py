@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 START, END, END_WELL, END_BADLY, CANCELLED = (constant(k) for k in range(5))
 NEVER = constant(2**62)
-NOBODY = constant(0)
+NO_JOBS = constant(0)
 DOOMED = constant(2**40)  # open conditions of a job that can never start
 
 
 @part
-def submitted(problem: Problem, state: State, job: int) -> None:
+def note_submit(problem: Problem, state: State, job: int) -> None:
     """Mark the submit condition of a job as met."""
     state.waiting.open[job] -= 1
     if state.waiting.open[job] == 0:
@@ -35,7 +35,7 @@ def settle(problem: Problem, state: State, job: int, now: int, what: int) -> Non
     A dependency on a start is met in the next second at the earliest: the pass that starts the job has a fixed list.
     """
     conditions, waiting = problem.conditions, state.waiting
-    doomed = NOBODY
+    doomed = NO_JOBS
     for i in range(conditions.first[job], conditions.first[job + 1]):
         awaits, follower = conditions.awaits[i], conditions.follower[i]
         if awaits == START and what == CANCELLED:
@@ -72,14 +72,14 @@ def released(problem: Problem, job: int, moment: int) -> int:
 
 
 @part
-def lose(problem: Problem, state: State, job: int) -> None:
+def doom_job(problem: Problem, state: State, job: int) -> None:
     """Mark a job with a condition that cannot be met, and all jobs that depend on it, as never starting."""
-    _doom_followers(problem, state, _doom(problem, state, job, NOBODY))
+    _doom_followers(problem, state, _doom(problem, state, job, NO_JOBS))
 
 
 @part
 def _doom_followers(problem: Problem, state: State, doomed: int) -> None:
-    told = NOBODY
+    told = NO_JOBS
     while told < doomed:
         job = state.waiting.doomed[told]
         told += 1
@@ -132,12 +132,12 @@ def _push(state: State, job: int) -> None:
 
 
 @part
-def next_due(state: State) -> int:
+def pop_due(state: State) -> int:
     """Remove the first job from the timer and return it."""
     timer = state.waiting.timer
     first, many = timer[0], state.counter[Counter.TIMERS] - 1
     state.counter[Counter.TIMERS] = many
-    last, place = timer[many], NOBODY
+    last, place = timer[many], NO_JOBS
     while 2 * place + 1 < many:
         child = 2 * place + 1
         if child + 1 < many and _earlier(state, timer[child + 1], timer[child]):

@@ -16,7 +16,7 @@ from fedsched.core.errors import InfeasibleError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fedsched.slurm.conf.job_factors import Asked
+    from fedsched.slurm.conf.job_factors import JobRequest
     from fedsched.slurm.conf.policy import Slurm
     from fedsched.slurm.loop.structs import Ints, Limits
     from fedsched.slurm.priority.associations import Associations, Qos
@@ -59,7 +59,7 @@ def are_enforced_of(slurm: Slurm, resource: str) -> bool:
     return any(resource in _table(limits.get(name)) for limits in said for name in (*OF_AMOUNTS, "maxtres"))
 
 
-def with_accounts(limits: Limits, slurm: Slurm, asked: Sequence[Asked], ids: Ints) -> Limits:
+def with_accounts(limits: Limits, slurm: Slurm, asked: Sequence[JobRequest], ids: Ints) -> Limits:
     """Return the limits, extended by those of accounts if the conf enforces them."""
     if slurm.assoc is None or not are_enforced(slurm):
         return limits
@@ -92,7 +92,7 @@ def with_accounts(limits: Limits, slurm: Slurm, asked: Sequence[Asked], ids: Int
     )
 
 
-def over_alone(slurm: Slurm, asked: Sequence[Asked]) -> dict[int, str]:
+def over_alone(slurm: Slurm, asked: Sequence[JobRequest]) -> dict[int, str]:
     """Return, by index, the jobs that alone are over a limit, with that limit in words."""
     if not are_enforced(slurm):
         return {}
@@ -101,7 +101,7 @@ def over_alone(slurm: Slurm, asked: Sequence[Asked]) -> dict[int, str]:
     return {k: str(part) for k, part in over.items() if part is not None}
 
 
-def left_out(slurm: Slurm) -> Iterator[str]:
+def unmodelled_limits(slurm: Slurm) -> Iterator[str]:
     """Give the accounts' limits that are not modelled or not enforced, a few words each."""
     if slurm.assoc is None:
         return
@@ -138,15 +138,15 @@ class Parts:
         assert slurm.assoc is not None
         return cls(slurm.assoc, {name: line.words.get("qos", "") for name, line in slurm.conf.partitions.items()})
 
-    def of(self, job: Asked) -> list[Part]:
+    def of(self, job: JobRequest) -> list[Part]:
         """Return the limits that a job counts towards."""
         amounts = tuple(job.amounts.get(name, 0.0) for name in AMOUNTS)
-        whose = (job.user, job.account, job.partition, job.qos, job.limit, amounts)
-        if whose not in self._known:
-            self._known[whose] = [*self._found(job)]
-        return self._known[whose]
+        request = (job.user, job.account, job.partition, job.qos, job.limit, amounts)
+        if request not in self._known:
+            self._known[request] = [*self._found(job)]
+        return self._known[request]
 
-    def _found(self, job: Asked) -> Iterator[Part]:
+    def _found(self, job: JobRequest) -> Iterator[Part]:
         members, place = self.accounts.members, self.accounts.place(job.user, job.account, job.partition)
         mine = members[place]
         qualities = self._qualities(job.partition, job.qos or mine.default_qos or "normal")
@@ -174,7 +174,7 @@ class Parts:
                         yield Part(f"{name}={resource} of {self._called(k)}", most, amount, bound)
         yield from self._of_one_job(job, place, qualities)
 
-    def _of_one_job(self, job: Asked, place: int, qualities: Sequence[Qos]) -> Iterator[Part]:
+    def _of_one_job(self, job: JobRequest, place: int, qualities: Sequence[Qos]) -> Iterator[Part]:
         # Limits on single jobs have no usage to sum: only a job over one yields a part.
         own = (one.limits["maxwall"] for one in qualities if "maxwall" in one.limits)
         longest: object | None = next(own, None)

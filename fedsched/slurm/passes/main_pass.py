@@ -9,10 +9,10 @@ from fedsched.slurm.loop.running import start
 from fedsched.slurm.loop.structs import By, Counter, Setting
 from fedsched.slurm.nodes.node_sets import meet, ones
 from fedsched.slurm.nodes.node_sizes import keep_first_lines
-from fedsched.slurm.nodes.shared_nodes import closed, fits_now, place_now
+from fedsched.slurm.nodes.shared_nodes import blocked_nodes, fits_now, place_now
 from fedsched.slurm.passes.gpu_node_order import found_none, look_for_now
 from fedsched.slurm.passes.limit_checks import OTHERS, is_found_over, is_over, is_still_over
-from fedsched.slurm.passes.queue import drop_started, give_place, holds_others_up, order
+from fedsched.slurm.passes.queue import drop_started, may_block, order, replace_by_next_task
 from fedsched.slurm.passes.windows import close, ends_in_time
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def main_pass(problem: Problem, state: State, now: int, depth: int) -> None:
         if tested > depth or (failed == machine.tier.size and scratch.failed_in.size == 0):
             break
         job = state.queue[place]
-        if _is_passed_over(problem, state, job, now):
+        if _is_skipped(problem, state, job, now):
             continue
         partition = problem.jobs.partition[job]
         if of_part > 0 and scratch.of_partition[partition] >= of_part:
@@ -50,7 +50,7 @@ def main_pass(problem: Problem, state: State, now: int, depth: int) -> None:
                 failed += outcome == FAILED
                 break
             started += 1
-            job = give_place(problem, state, place, now)
+            job = replace_by_next_task(problem, state, place, now)
             later = later or job >= 0
             if started == most:
                 break
@@ -63,7 +63,7 @@ def main_pass(problem: Problem, state: State, now: int, depth: int) -> None:
 
 
 @part
-def _is_passed_over(problem: Problem, state: State, job: int, now: int) -> bool:
+def _is_skipped(problem: Problem, state: State, job: int, now: int) -> bool:
     """Return whether a job is skipped: it is blocked, over a limit, or too long for the rest of its reservation."""
     reservation = problem.jobs.reservation[job]
     if reservation < 0:
@@ -89,7 +89,7 @@ def _test(problem: Problem, state: State, job: int, now: int) -> int:
         scratch.usable[k] = mine[k]
     close(problem, state, job, now, scratch.usable)
     for k in range(mine.size):
-        scratch.free[k] = scratch.usable[k] & ~closed(state.shared, state, k) & ~scratch.withdrawn[k]
+        scratch.free[k] = scratch.usable[k] & ~blocked_nodes(state.shared, state, k) & ~scratch.withdrawn[k]
     look_for_now(state.shared, problem, job, scratch.free)
     if is_found_over(problem, state, job):
         stops = problem.settings[Setting.ASSOC_LIMIT_STOP] == 1
@@ -107,7 +107,7 @@ def _test(problem: Problem, state: State, job: int, now: int) -> int:
 
 @part
 def _is_withdrawn(problem: Problem, state: State, job: int) -> bool:
-    """Return whether earlier jobs have blocked so many nodes of a job's partition that too few are left for it."""
+    """Return whether earlier jobs have blocked nodes of a job's partition, and too few are left for it."""
     if state.shared is not None or problem.sizes is not None:
         return False
     left, partition = 0, problem.machine.partitions[problem.jobs.partition[job]]
@@ -123,7 +123,7 @@ def _fail(problem: Problem, state: State, job: int, now: int) -> int:
     if reservation >= 0:
         state.scratch.failed_in[reservation] = 1
         return PASSED
-    if not holds_others_up(problem, state, job, now):
+    if not may_block(problem, state, job, now):
         return PASSED
     _withdraw(problem, state, job)
     return FAILED

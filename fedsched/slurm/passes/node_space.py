@@ -8,7 +8,14 @@ import numpy as np
 
 from fedsched.core.jit import constant, part
 from fedsched.slurm.loop.structs import Counter, Setting
-from fedsched.slurm.nodes.shared_nodes import closed, fits_now, forget_refused, may_fit, may_have_room, note_refused
+from fedsched.slurm.nodes.shared_nodes import (
+    blocked_nodes,
+    fits_now,
+    forget_refused,
+    may_fit,
+    may_have_room,
+    note_refused,
+)
 
 if TYPE_CHECKING:
     from fedsched.slurm.loop.structs import Problem, State, Words
@@ -82,7 +89,7 @@ def _limit_without_room(problem: Problem, state: State, job: int, now: int) -> i
     jobs, table, free = problem.jobs, state.table, state.scratch.free
     mine, limit = problem.machine.sets[jobs.nodes[job]], jobs.limit[job]
     for k in range(free.size):
-        free[k] = mine[k] & ~closed(state.shared, state, k)
+        free[k] = mine[k] & ~blocked_nodes(state.shared, state, k)
     if not fits_now(state.shared, problem, free, job):
         return 0
     for record in range(state.counter[Counter.RECORDS]):

@@ -11,7 +11,7 @@ import numpy as np
 
 from fedsched.core.jit import inlined, part
 from fedsched.slurm.loop.structs import Counter, Setting
-from fedsched.slurm.priority.ticks import follows, left
+from fedsched.slurm.priority.ticks import add_array_task, remove_cancelled
 
 if TYPE_CHECKING:
     from fedsched.slurm.loop.structs import Problem, State
@@ -36,7 +36,7 @@ def comes_before(problem: Problem, state: State, one: int, other: int) -> bool:
 
 
 @inlined
-def holds_others_up(problem: Problem, state: State, job: int, now: int) -> bool:
+def may_block(problem: Problem, state: State, job: int, now: int) -> bool:
     """Return whether a job may block others: it has waited for bf_min_age_reserve and has bf_min_prio_reserve."""
     settings = problem.settings
     if now - state.waiting.moment[job] < settings[Setting.BF_MIN_AGE_RESERVE]:
@@ -73,7 +73,7 @@ def _is_elsewhere(problem: Problem, state: State, task: int) -> bool:
 
 
 @part
-def give_place(problem: Problem, state: State, place: int, since: int) -> int:
+def replace_by_next_task(problem: Problem, state: State, place: int, since: int) -> int:
     """Replace a job that waits no more by the next waiting task of its array; return that task, or -1.
 
     Under FIFO the rest of the array then counts as a record that joined Slurm's list at `since`.
@@ -85,7 +85,7 @@ def give_place(problem: Problem, state: State, place: int, since: int) -> int:
     waiting.shown[record] = task
     if task >= 0:
         state.queue[place] = task
-        follows(state.priorities, task, job)
+        add_array_task(state.priorities, task, job)
         waiting.since[task] = since
     return task
 
@@ -93,14 +93,14 @@ def give_place(problem: Problem, state: State, place: int, since: int) -> int:
 @part
 def leave(problem: Problem, state: State, job: int) -> None:
     """Remove a job that is not to be started from the queue."""
-    left(state.priorities, job)
+    remove_cancelled(state.priorities, job)
     queue, many = state.queue, state.counter[Counter.WAITING]
     if state.waiting.shown[problem.jobs.record[job]] != job:
         return  # an earlier task of its array has the entry
     place = 0
     while queue[place] != job:
         place += 1
-    if give_place(problem, state, place, state.waiting.since[job]) >= 0:
+    if replace_by_next_task(problem, state, place, state.waiting.since[job]) >= 0:
         return
     for k in range(place, many - 1):
         queue[k] = queue[k + 1]

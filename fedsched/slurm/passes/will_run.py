@@ -53,16 +53,16 @@ def _in_groups(problem: Problem, state: State, now: int, job: int, free: int) ->
     while place < many:
         last, crowd = UNKNOWN, 0
         while place < many:
-            end, who = running.end[place], running.job[place]
+            end, job_there = running.end[place], running.job[place]
             place += 1
-            first_word, after = state.span[who, 0], state.span[who, 1]
-            if not meet(state.held[who, first_word:after], state.scratch.usable[first_word:after]):
+            first_word, after = state.span[job_there, 0], state.span[job_there, 1]
+            if not meet(state.held[job_there, first_word:after], state.scratch.usable[first_word:after]):
                 continue
             if not known:
                 known, first = True, end + WINDOW - (end + settings[Setting.EPOCH]) % WINDOW
             last = end
             crowd += 1
-            free += release(state.shared, state, who)
+            free += release(state.shared, state, job_there)
             if crowd > CROWD or (place < many and running.end[place] > first + window):
                 break
         if last == UNKNOWN:

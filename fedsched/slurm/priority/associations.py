@@ -26,7 +26,8 @@ COUNTS = ("grpjobs", "grpjobsaccrue", "grpsubmit", "maxjobs", "maxjobsaccrue", "
 TABLES = ("grptres", "grptresmins", "grptresrunmins", "maxtres", "maxtrespernode", "maxtresmins", "maxtresrunmins",
           "maxtrespu", "maxtrespa", "maxtresrunminspu", "maxtresrunminspa", "maxtresminspj", "mintres")  # fmt: skip
 # Columns that are no limits: they are read elsewhere, or do not matter to scheduling.
-BESIDE = ("cluster", "account", "user", "partition", "parent", "name", "description", "descr", "organization", "org",
+OTHER_COLUMNS = (
+          "cluster", "account", "user", "partition", "parent", "name", "description", "descr", "organization", "org",
           "adminlevel", "admin", "defaultaccount", "defaultwckey", "id", "lft", "rgt", "comment", "coordinators",
           "withassoc", "email", "fairshare", "priority", "qos", "defaultqos", "usagefactor", "flags", "controlhost",
           "controlport", "rpc", "classification", "preempt", "preemptmode", "gracetime", "preemptexempttime",
@@ -103,7 +104,7 @@ class Associations:
             return found
         near = nearest(name, (one.name for one in self.qos.values()))
         hint = f" Did you mean {near!r}?" if near else ""
-        raise TraceError(f"no file tells of the QOS {name!r}; give `sacctmgr -P show qos` too.{hint}")
+        raise TraceError(f"no file lists the QOS {name!r}; give the output of `sacctmgr -P show qos` too.{hint}")
 
     def notes(self) -> Iterator[str]:
         """Give what is not modelled and what is assumed, a line each."""
@@ -119,13 +120,13 @@ def of_accounts(found: Accounts, *, cluster: str = "") -> Associations:
     clusters = list(dict.fromkeys(key[0] for key in found.associations if key[0])) or [""]
     chosen = clusters[0] if len(clusters) == 1 else cluster
     if found.associations and chosen not in clusters:
-        raise TraceError(f"{said}: it is of the clusters {first_of(clusters)}; name one of them: cluster=...")
+        raise TraceError(f"{said}: it has the clusters {first_of(clusters)}; choose one: cluster=...")
     entries = {key[1:]: entry for key, entry in found.associations.items() if key[0] == chosen}
     for key, entry in found.associations.items():  # sshare names no cluster, but gives the parent of each account
         if not key[0] and chosen and key[1:] in entries:
             entries[key[1:]].words.setdefault("parent", entry.words.get("parent", ""))
     if not entries:
-        raise TraceError(f"{said}: it tells of no account; {GIVE}.")
+        raise TraceError(f"{said}: it lists no account; {GIVE}.")
     entries.setdefault((ROOT, "", ""), _made_root(said))
     members: list[Association] = []
     _gather(entries, members)
@@ -156,7 +157,7 @@ def _gather(entries: dict[tuple[str, str, str], Entry], members: list[Associatio
         parent = key[0] if key[1] else entry.words.get("parent", "")
         if not parent:
             raise TraceError(
-                f"{entry.where}: no file says in which account {key[0]!r} stands; give what "
+                f"{entry.where}: no file says which account is above {key[0]!r}; give what "
                 "`sacctmgr -P show assoc tree` or `sacctmgr dump CLUSTER` prints, too."
             )
         if (parent, "", "") not in entries:
@@ -172,7 +173,7 @@ def _gather(entries: dict[tuple[str, str, str], Entry], members: list[Associatio
             left += [(child, place) for child in reversed(within.get(key[0], []))]
     if len(members) < len(entries):
         lost = next(key for key in entries if key not in {(one.account, one.user, one.partition) for one in members})
-        raise TraceError(f"{entries[lost].where}: account {lost[0]!r} stands in itself; check its parent.")
+        raise TraceError(f"{entries[lost].where}: account {lost[0]!r} is above itself; check its parent.")
 
 
 def _association(key: tuple[str, str, str], parent: int, entry: Entry, above: tuple[str, ...]) -> Association:
@@ -249,7 +250,7 @@ def amounts_of(text: str, where: str, *, unit: bool = True) -> dict[str, float]:
 
 
 def _left_out(found: Accounts, entries: Mapping[tuple[str, str, str], Entry]) -> Iterator[str]:
-    known = {*COUNTS, *WALLS, *TABLES, *BESIDE}
+    known = {*COUNTS, *WALLS, *TABLES, *OTHER_COLUMNS}
     strange: dict[str, str] = dict(found.left_out)
     for entry in (*entries.values(), *found.qos.values()):
         for name, text in entry.words.items():
@@ -258,7 +259,7 @@ def _left_out(found: Accounts, entries: Mapping[tuple[str, str, str], Entry]) ->
     yield from (f"{name} ({where})" for name, where in strange.items())
     preempting = [entry.words["name"] for entry in found.qos.values() if entry.words.get("preempt")]
     if preempting:
-        yield f"who may preempt whom by QOS ({first_of(preempting)})"
+        yield f"preemption by QOS ({first_of(preempting)})"
     yield from _of_flags(found.qos.values())
     factors = [one for one in found.qos.values() if one.words.get("usagethres") or one.words.get("limitfactor")]
     if any(one.words.get("limitfactor", "") not in ("", "0.000000", "1.000000") for one in factors) or any(

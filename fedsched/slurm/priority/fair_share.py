@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 # The value of an account without shares of its own: below all that used nothing, above all others. Its members are
 # compared in the account above.
-BESIDE = 4294967294.0
+OF_PARENT = 4294967294.0
 FIRST, END, AT, TIED = range(4)  # columns of the stack frame of a level
 ROOT, UNTIED = constant(0), constant(0)
 
 
 @part
-def rank(priorities: Priorities) -> None:
+def rank_users(priorities: Priorities) -> None:
     """Rank all users. Tied users share a rank; the members of tied accounts are ranked together as one level."""
     tree, users = priorities.tree, priorities.counts[Count.USERS]
     if tree.parent.size == 0:
@@ -68,7 +68,7 @@ def _level(tree: Tree) -> None:
         whole = tree.usage[tree.above[k]]
         used = tree.usage[k] / whole if whole != 0.0 else 0.0
         if tree.of_parent[k]:
-            tree.level_fs[k] = np.inf if tree.is_user[k] else BESIDE
+            tree.level_fs[k] = np.inf if tree.is_user[k] else OF_PARENT
         elif tree.part[k] == 0.0:
             tree.level_fs[k] = 0.0
         else:
@@ -89,7 +89,7 @@ def _open(tree: Tree, depth: int, first: int, end: int, tied: int) -> None:
     # Starts a level: the members in `line` from first to end, which it sorts.
     tree.frame[4 * depth + FIRST], tree.frame[4 * depth + END] = first, end
     tree.frame[4 * depth + AT], tree.frame[4 * depth + TIED] = first, tied
-    tree.seen[depth] = BESIDE
+    tree.seen[depth] = OF_PARENT
     _sort(tree, first, end)
 
 
@@ -124,7 +124,7 @@ def _sort(tree: Tree, first: int, end: int) -> None:
 
 
 @part
-def look(tree: Tree) -> None:
+def update_effective_usage(tree: Tree) -> None:
     """Compute the effective usage of accounts; that of a user is computed with the first job that asks after a tick."""
     for k in range(tree.parent.size):
         if k == 0:
@@ -149,7 +149,7 @@ def _effective(tree: Tree, k: int) -> float:
 
 
 @part
-def share(priorities: Priorities, association: int) -> float:
+def classic_factor(priorities: Priorities, association: int) -> float:
     """Return the fair-share factor of an association, from 0 to 1."""
     tree = priorities.tree
     k = tree.above[association] if tree.of_parent[association] else association

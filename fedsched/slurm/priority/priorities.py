@@ -14,14 +14,14 @@ import numpy as np
 
 from fedsched.core.jit import by_reference
 from fedsched.slurm.conf.job_factors import Scales
-from fedsched.slurm.priority.shares import in_all, in_level, shares_of
+from fedsched.slurm.priority.shares import level_fractions, machine_fractions, shares_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from fedsched.slurm.conf.job_factors import Asked
+    from fedsched.slurm.conf.job_factors import JobRequest
     from fedsched.slurm.priority.associations import Associations
     from fedsched.slurm.priority.priority_parameters import PriorityParameters
 
@@ -115,7 +115,7 @@ class Priorities(NamedTuple):
 def pack(
     parameters: PriorityParameters,
     associations: Associations | None,
-    jobs: Sequence[Asked],
+    jobs: Sequence[JobRequest],
     *,
     phase: float = 0.0,
     origin: float = 0.0,
@@ -192,7 +192,7 @@ def tree_of(associations: Associations | None, *, fair_tree: bool) -> Tree:
         of_parent=shares.of_parent.astype(np.int64),
         raw=shares.raw,
         level=shares.level,
-        part=in_level(shares) if fair_tree else in_all(shares),
+        part=level_fractions(shares) if fair_tree else machine_fractions(shares),
         usage=np.zeros(n),
         level_fs=np.zeros(n),
         effective=np.full(n, math.nan),
@@ -203,7 +203,7 @@ def tree_of(associations: Associations | None, *, fair_tree: bool) -> Tree:
     )
 
 
-YEARS = 20  # resets are listed for so many years
+YEARS = 20  # the years for which resets are listed
 _ZERO = datetime(1970, 1, 1)  # without a time zone: all times are local
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fedsched.core.errors import FederationError, shortened
 from fedsched.io.slurm_files.slurm_keys import GLOBAL, KEYS, Standing, names_of, not_modelled_of
 from fedsched.io.slurm_files.slurm_values import NOTHING, cpus_of, gpus_of, is_on, seconds_of, whole_of
-from fedsched.slurm.conf.parameters import said_or_usual
+from fedsched.slurm.conf.parameters import value_or_default
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -68,7 +68,7 @@ class PriorityParameters:
     def of(cls, conf: SlurmConf) -> PriorityParameters:
         """Return the priority parameters of a slurm.conf."""
         said, where = conf.parameters, conf.path
-        kind = said_or_usual(conf, "PriorityType")
+        kind = value_or_default(conf, "PriorityType")
         if kind not in (BASIC, MULTIFACTOR):
             raise FederationError(f"{where}: PriorityType={shortened(kind)} is neither {BASIC} nor {MULTIFACTOR}.")
         flags = _flags(said.get("priorityflags", ""))

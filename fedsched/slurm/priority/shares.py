@@ -62,14 +62,14 @@ def _below(above: NDArray[np.int64]) -> list[list[int]]:
     return found
 
 
-def in_level(shares: Shares) -> NDArray[np.float64]:
+def level_fractions(shares: Shares) -> NDArray[np.float64]:
     """Return each association's fraction of the shares of its level, as fair trees compare it."""
     with np.errstate(invalid="ignore", divide="ignore"):
         own = np.where(shares.level > 0.0, shares.raw / shares.level, 0.0)
     return np.where(shares.of_parent & (shares.above >= 0), own[shares.above], own)
 
 
-def in_all(shares: Shares) -> NDArray[np.float64]:
+def machine_fractions(shares: Shares) -> NDArray[np.float64]:
     """Return each association's fraction of the whole machine, as classic fair share compares it."""
     part = np.ones(shares.parent.size)
     for k in range(1, shares.parent.size):

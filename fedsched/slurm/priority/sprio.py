@@ -73,8 +73,8 @@ def weigh(
     raw, effective = (np.array(amounts) for amounts in zip(*used, strict=True))
     packed = pack(parameters, associations, [job.asked for job in waiting], usage=raw)
     packed.accrue[:] = [math.inf if math.isnan(job.accrue) else job.accrue for job in waiting]
-    nobody, none = np.zeros(len(waiting), np.int64), np.full(len(waiting), math.nan)
-    tick(packed, 0.0, nobody, 0, none)  # ranks all associations
+    nothing, none = np.zeros(len(waiting), np.int64), np.full(len(waiting), math.nan)
+    tick(packed, 0.0, nothing, 0, none)  # ranks all associations
     packed.tree.effective[:] = effective
     if at is None:
         at = _found(packed, waiting, _newest(queue), parameters.calc_period)
@@ -91,7 +91,7 @@ def notes_of(
     if several := [job.name for job in queue if len(job.partitions) > 1 and is_shown(job)]:
         yield f"{counted(len(several), 'job')} for one of several partitions (the first is taken): {first_of(several)}"
     if not used:
-        yield "assumed: nobody has used anything, for no --shares are given"
+        yield "assumed: no usage so far, as --shares is not given"
 
 
 def is_shown(job: QueuedJob) -> bool:

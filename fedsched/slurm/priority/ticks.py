@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.core.jit import constant, inlined, kernel, part
-from fedsched.slurm.priority.fair_share import look, rank, share
+from fedsched.slurm.priority.fair_share import classic_factor, rank_users, update_effective_usage
 from fedsched.slurm.priority.priorities import Count, Factor, Moment, Switch, Weight
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 HIGHEST = 4294967295.0  # 32 bits
 OF_FIRST = 4294901759.0  # the priority of the first job with nice 0 under priority/basic; each later one has one less
 LEAST_LEFT = 2.2250738585072014e-308  # the least decay factor, however long ago the last tick was
-NOBODY = constant(0)
+NO_JOBS = constant(0)
 
 
 @kernel
@@ -56,7 +56,7 @@ def tick(priorities: Priorities, now: float, running: Ints, many: int, start: Fl
     _forget(priorities, now)
     fair_tree = priorities.switch[Switch.FAIR_TREE] == 1
     if not fair_tree:
-        look(tree)
+        update_effective_usage(tree)
     if not np.isnan(last) and now > last:
         left = max(priorities.weight[Weight.DECAY] ** (now - last), LEAST_LEFT)
         for k in range(tree.usage.size):
@@ -68,7 +68,7 @@ def tick(priorities: Priorities, now: float, running: Ints, many: int, start: Fl
     if fair_tree:
         for i in range(many):
             _charge(priorities, priorities.order[i], last, now, start)
-        rank(priorities)
+        rank_users(priorities)
         for i in range(waiting):
             _value(priorities, priorities.waiting[i], now)
     elif not np.isnan(last):  # one loop by id: running jobs with lower ids are charged before a priority is computed
@@ -87,7 +87,7 @@ def tick(priorities: Priorities, now: float, running: Ints, many: int, start: Fl
 
 
 @kernel
-def ended(priorities: Priorities, job: int, now: float, start: Floats) -> int:
+def charge_ended(priorities: Priorities, job: int, now: float, start: Floats) -> int:
     """Charge an ended job for its run time since the last tick, if ends are charged; return whether they are."""
     if priorities.switch[Switch.CHARGES_ENDS] == 0 or priorities.switch[Switch.MULTIFACTOR] == 0:
         return 0
@@ -96,7 +96,7 @@ def ended(priorities: Priorities, job: int, now: float, start: Floats) -> int:
 
 
 @kernel
-def left(priorities: Priorities, job: int) -> int:
+def remove_cancelled(priorities: Priorities, job: int) -> int:
     """Remove a job that is cancelled before its start from the waiting ones; return how many still wait."""
     if priorities.is_waiting[job] == 1:
         kept = 0
@@ -109,7 +109,7 @@ def left(priorities: Priorities, job: int) -> int:
 
 
 @kernel
-def follows(priorities: Priorities, job: int, other: int) -> float:
+def add_array_task(priorities: Priorities, job: int, other: int) -> float:
     """Add an array task to the waiting jobs with the age and priority of another task; return that priority."""
     priorities.accrue[job], priorities.value[job] = priorities.accrue[other], priorities.value[other]
     if priorities.is_waiting[job] == 0:
@@ -152,7 +152,7 @@ def _fairshare(priorities: Priorities, job: int) -> float:
         return 0.0
     if priorities.switch[Switch.FAIR_TREE] == 1:
         return priorities.tree.factor[association] * priorities.weight[Weight.FAIRSHARE]
-    return share(priorities, association) * priorities.weight[Weight.FAIRSHARE]
+    return classic_factor(priorities, association) * priorities.weight[Weight.FAIRSHARE]
 
 
 @part
@@ -204,7 +204,7 @@ def _forget(priorities: Priorities, now: float) -> None:
 @inlined
 def _still_waiting(priorities: Priorities, start: Floats) -> int:
     # Keeps the jobs that still wait, in the order of their ids; returns how many they are.
-    kept = NOBODY
+    kept = NO_JOBS
     for i in range(priorities.counts[Count.WAITING]):
         job = priorities.waiting[i]
         if priorities.is_waiting[job] == 1 and np.isnan(start[job]):

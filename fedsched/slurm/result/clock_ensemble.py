@@ -17,15 +17,15 @@ LONGER = 2  # most seconds that are added to the interval of passes, or added to
 PACE = 2.0  # largest factor by which tests per second are multiplied or divided
 
 
-def drawn(packed: Packed, member: int) -> tuple[Packed, int]:
+def draw_clocks(packed: Packed, member: int) -> tuple[Packed, int]:
     """Return the problem with drawn clocks, and how many seconds earlier its first main pass over all jobs is.
 
     Member 0 is the problem unchanged; each other member is drawn with its number as the seed.
     """
     if member == 0:
-        return packed._replace(priorities=copied(packed.priorities)), 0
+        return packed._replace(priorities=copy_arrays(packed.priorities)), 0
     random = np.random.default_rng(member)
-    settings, priorities = packed.problem.settings.copy(), copied(packed.priorities)
+    settings, priorities = packed.problem.settings.copy(), copy_arrays(packed.priorities)
     interval = max(1, int(settings[Setting.BF_INTERVAL]))
     settings[Setting.PHASE] = random.integers(interval)
     settings[Setting.BF_INTERVAL] += random.integers(LONGER + 1)
@@ -39,7 +39,7 @@ def drawn(packed: Packed, member: int) -> tuple[Packed, int]:
     return packed._replace(problem=problem, priorities=priorities), sooner
 
 
-def copied(arrays: T) -> T:
+def copy_arrays(arrays: T) -> T:
     """Return a deep copy of named arrays, which a run may change."""
-    made = (one.copy() if isinstance(one, np.ndarray) else copied(one) for one in arrays)
+    made = (one.copy() if isinstance(one, np.ndarray) else copy_arrays(one) for one in arrays)
     return type(arrays)(*made)

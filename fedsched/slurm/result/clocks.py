@@ -79,7 +79,7 @@ class Clocks:
         try:
             words = json.loads(read_text(path))
         except (ValueError, RecursionError) as error:  # also numbers of thousands of digits, and too many brackets
-            raise TraceError(f"{path}: it is no JSON ({error}).") from None
+            raise TraceError(f"{path}: it is not valid JSON ({error}).") from None
         if not isinstance(words, dict) or "epoch" not in words:
             raise TraceError(f"{path}: it has no epoch, the seconds since 1970 at second 0; add that.")
         if unknown := [name for name in words if name not in KNOWN]:

@@ -11,7 +11,7 @@ from fedsched.io.files import read_text
 from fedsched.io.slurm_files.hosts import records_of
 from fedsched.io.slurm_files.slurm_values import seconds_of
 from fedsched.io.wall_clock import wall_time_of
-from fedsched.slurm.conf.job_factors import Asked
+from fedsched.slurm.conf.job_factors import JobRequest
 from fedsched.slurm.priority.associations import amounts_of
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class QueuedJob:
     name: str  # the id, with the task of an array: 17_3
     state: str
     reason: str
-    asked: Asked
+    asked: JobRequest
     partitions: tuple[str, ...]
     priority: int
     submit: float
@@ -45,13 +45,13 @@ def read_queue(path: str | PathLike[str]) -> list[QueuedJob]:
     """Return the jobs of the output of `scontrol -o show job`, in the order of their ids."""
     records = [record for record in records_of(read_text(path)) if record.words]
     if not records:
-        raise TraceError(f"{path}: it tells of no job; give what `{COMMAND}` prints.")
+        raise TraceError(f"{path}: it lists no job; give the output of `{COMMAND}`.")
     return sorted((_job(words, f"{path}, line {line}") for line, words in records), key=lambda job: job.number)
 
 
 def _job(words: Mapping[str, str], where: str) -> QueuedJob:
     if missing := [name for name in NEEDED if name.lower() not in words]:
-        raise TraceError(f"{where}: it says nothing of {missing[0]}; give what `{COMMAND}` prints.")
+        raise TraceError(f"{where}: {missing[0]} is missing; give the output of `{COMMAND}`.")
     partitions = tuple(words["partition"].split(","))
     amounts = amounts_of(_said(words, "tres") or _said(words, "reqtres"), where)
     allocated = _said(words, "alloctres")
@@ -61,7 +61,7 @@ def _job(words: Mapping[str, str], where: str) -> QueuedJob:
         name=f"{words['arrayjobid']}_{task}" if task and "arrayjobid" in words else words["jobid"],
         state=words["jobstate"],
         reason=words.get("reason", ""),
-        asked=Asked(
+        asked=JobRequest(
             user=words["userid"].partition("(")[0],
             account=_said(words, "account"),
             partition=partitions[0],

@@ -43,7 +43,7 @@ class Spread(NamedTuple):
     most: float
 
 
-class OfRuns(Schedule):
+class EnsembleSchedule(Schedule):
     """A schedule that has all `runs` of an ensemble, itself first, and gives intervals of starts and metrics."""
 
     __slots__ = ()
@@ -72,7 +72,7 @@ class OfRuns(Schedule):
         return self.runs or (self,)  # type: ignore[return-value]
 
 
-class SlurmSchedule(OfRuns):
+class SlurmSchedule(EnsembleSchedule):
     """A schedule of Slurm's own scheduler; `played` is None if the schedule is made again from its columns.
 
     In an ensemble it is the run with the given clocks, and `runs` are all runs, this one first.
@@ -100,11 +100,11 @@ class SlurmSchedule(OfRuns):
 
     def _known(self) -> Played:
         if self.played is None:
-            raise ScheduleError("Schedule: it was made of another's columns, which do not tell; ask that one.")
+            raise ScheduleError("Schedule: it was made from another's columns, which lack this; ask that schedule.")
         return self.played
 
 
-class SharedSlurmSchedule(OfRuns, SharedSchedule):
+class SharedSlurmSchedule(EnsembleSchedule, SharedSchedule):
     """A schedule of Slurm's own scheduler on shared nodes; in an ensemble, `runs` are all runs."""
 
     __slots__ = ("by", "runs")
@@ -121,11 +121,11 @@ class SharedSlurmSchedule(OfRuns, SharedSchedule):
     def started_by(self) -> tuple[str, ...]:
         """Return which scheduler started each job: "main" or "backfill"."""
         if self.by is None:
-            raise ScheduleError("Schedule: it was made of another's columns, which do not tell; ask that one.")
+            raise ScheduleError("Schedule: it was made from another's columns, which lack this; ask that schedule.")
         return tuple(NAMES[By(one)] for one in self.by.tolist())
 
 
-def together(runs: Sequence[SlurmSchedule | SharedSlurmSchedule]) -> SlurmSchedule | SharedSlurmSchedule:
+def joined_runs(runs: Sequence[SlurmSchedule | SharedSlurmSchedule]) -> SlurmSchedule | SharedSlurmSchedule:
     """Return the first run of an ensemble, with all runs and a note on their spread added to it."""
     first = runs[0]
     object.__setattr__(first, "runs", tuple(runs))

@@ -75,12 +75,12 @@ def test_a_standing_plan_starts_what_is_due() -> None:
 def test_a_plan_falls_when_a_job_ends_early_or_another_comes_first() -> None:
     """A job that ends off its planned end, or one that joins ahead of a planned one, ends the plan; others do not."""
     _, _, state = planned([6, 8, 4], [10.0, 5.0, 12.0], order=[0, 1, 2])
-    conservative.joins_plan(state, 2)
+    conservative.note_joined(state, 2)
     state.counter[Counter.PLANNED_TO] = 2
     state.counter[Counter.PLAN_HOLDS] = 1
-    conservative.joins_plan(state, 2)
+    conservative.note_joined(state, 2)
     assert state.counter[Counter.PLAN_HOLDS] == 1
-    conservative.joins_plan(state, 1)
+    conservative.note_joined(state, 1)
     assert state.counter[Counter.PLAN_HOLDS] == 0
     state.counter[Counter.PLAN_HOLDS] = 1
     state.clock[Clock.NOW] = 9.0
@@ -91,15 +91,15 @@ def test_a_plan_falls_when_a_job_ends_early_or_another_comes_first() -> None:
 def test_a_plan_that_a_job_has_outrun_does_not_stand() -> None:
     """While a job runs on beyond its planned end the profile is made anew; so it is where loads of links count."""
     _, plan, state = planned([6, 8, 4], [10.0, 5.0, 12.0])
-    assert conservative._all_went_as_planned(plan, state)
+    assert conservative._started_as_planned(plan, state)
     state.clock[Clock.NOW] = 10.0
-    assert not conservative._all_went_as_planned(plan, state)
+    assert not conservative._started_as_planned(plan, state)
     state.clock[Clock.NOW] = 9.0
-    assert conservative._all_went_as_planned(plan, state)
-    assert not conservative._all_went_as_planned(plan._replace(order_key=1), state)
+    assert conservative._started_as_planned(plan, state)
+    assert not conservative._started_as_planned(plan._replace(order_key=1), state)
     linked = plan._replace(placement=Placement.LINK_AWARE)
-    assert conservative._all_went_as_planned(linked, state)
-    assert not conservative._all_went_as_planned(linked, state._replace(free=np.zeros(2)))
+    assert conservative._started_as_planned(linked, state)
+    assert not conservative._started_as_planned(linked, state._replace(free=np.zeros(2)))
 
 
 @pytest.mark.parametrize("same_time", ["batch", "sequential"])

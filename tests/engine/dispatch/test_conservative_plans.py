@@ -117,23 +117,23 @@ def test_untouched_is_what_begins_before_the_first_window_with_nodes_enough_in_a
 def test_a_promise_is_no_promise_at_another_time() -> None:
     """A place is recalled only where the profile has a breakpoint at its very begin."""
     _, _, state = planned([5, 4, 2, 1], [10.0, 10.0, 5.0, 10.0], [A, B, EITHER, B])
-    assert promises.recall(state, 2) == 1
+    assert promises.recall_promise(state, 2) == 1
     assert state.scratch.chosen.tolist() == [2, 0]
     for elsewhere in (9.0, 10.5, 99.0):
         state.profile.reserved[2] = elsewhere
-        assert promises.recall(state, 2) == promises.NONE
+        assert promises.recall_promise(state, 2) == promises.NONE
 
 
 def test_a_promise_is_the_same_by_its_begin_and_all_its_nodes() -> None:
     """Another begin, or other nodes, or none at all, and what follows in the queue has to be sought."""
     _, _, state = planned([5, 4, 2, 1], [10.0, 10.0, 5.0, 10.0], [A, B, EITHER, B])
     state.scratch.chosen[:] = 2, 0
-    assert promises.promise(state, 2, 1)
-    assert not promises.promise(state, 2, 0)
-    assert not promises.promise(state, 2, -1)
+    assert promises.keep_promise(state, 2, 1)
+    assert not promises.keep_promise(state, 2, 0)
+    assert not promises.keep_promise(state, 2, -1)
     state.scratch.chosen[:] = 1, 1
-    assert not promises.promise(state, 2, 1)
-    assert promises.promise(state, 2, 1)
+    assert not promises.keep_promise(state, 2, 1)
+    assert promises.keep_promise(state, 2, 1)
     assert state.profile.promised[2].tolist() == [1, 1]
 
 

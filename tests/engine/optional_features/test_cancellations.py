@@ -17,9 +17,9 @@ DISPATCH = ("strict", "greedy", "local", "easy", "conservative", "lookahead")
 
 def test_without_extras_nothing_is_done() -> None:
     """A plain problem has nobody to cancel."""
-    assert cancellations.open_all(None, None, 0.0) is None
+    assert cancellations.reset(None, None, 0.0) is None
     assert cancellations.next_cancellation(None, None, None) == np.inf
-    assert cancellations.has_joined(None, 1) is None
+    assert cancellations.note_joined(None, 1) is None
     assert not cancellations.is_gone(None, 1)
     assert cancellations.note_busy(None, 1, 5.0, 2.0) is None
     assert cancellations.busy_until(None, 5.0) == 5.0

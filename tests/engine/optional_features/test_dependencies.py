@@ -25,15 +25,15 @@ def starts(workload: fs.Workload, nodes: int = 2, **options: object) -> list[flo
 def test_without_extras_nothing_is_done() -> None:
     """A plain problem has no timer; every job joins as it is submitted."""
     submit, rank = np.array([3.0, 4.0]), np.array([0, 1])
-    assert precedence.submitted(None, None, rank, 0, 3.0)
+    assert precedence.note_submit(None, None, rank, 0, 3.0)
     assert precedence.next_moment(None) == np.inf
-    assert precedence.joined_until(None, 2) == 2
-    assert precedence.joined_as(None, rank, 1) == 1
+    assert precedence.joined_count(None, 2) == 2
+    assert precedence.joined_job(None, rank, 1) == 1
     assert precedence.eligible_since(None, submit, 1) == 4.0
-    assert precedence.has_joined(None, 1) is None
-    assert precedence.open_conditions(None, None, None, submit) is None
-    assert precedence.has_started(None, None, rank, 0, 3.0) is None
-    assert precedence.has_ended(None, None, rank, 0, 3.0) == 0
+    assert precedence.note_joined(None, 1) is None
+    assert precedence.reset(None, None, None, submit) is None
+    assert precedence.note_start(None, None, rank, 0, 3.0) is None
+    assert precedence.note_end(None, None, rank, 0, 3.0) == 0
 
 
 @pytest.mark.parametrize("dispatch", ["strict", "greedy", "local", "easy", "conservative", "lookahead"])
@@ -95,9 +95,9 @@ def test_the_timer_gives_jobs_by_moment_then_by_submit_and_id() -> None:
     workload = replace(jobs([1] * count, [1.0] * count), begin=begin, submit=rng.integers(0, 3, count).astype(float))
     problem, _, state = begun(workload, TWO)
     extras, waits, rank = problem.extras, state.extras, problem.arrival_rank
-    assert [precedence.submitted(extras, waits, rank, j, 5.0) for j in range(count)] == [False] * count
+    assert [precedence.note_submit(extras, waits, rank, j, 5.0) for j in range(count)] == [False] * count
     assert precedence.next_moment(waits) == begin.min()
-    found = [precedence.next_due(waits, rank) for _ in range(count)]
+    found = [precedence.pop_due(waits, rank) for _ in range(count)]
     assert found == sorted(range(count), key=lambda j: (begin[j], workload.submit[j], workload.id[j]))
     assert precedence.next_moment(waits) == np.inf
 

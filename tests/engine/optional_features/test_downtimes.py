@@ -217,7 +217,7 @@ def test_nothing_is_due_until_something_is_known_closed_or_opened() -> None:
     for now in (1.0, 2.0, 2.5, 3.0, 4.0, 5.0, 9.0, 10.0, 15.0, 20.0, 99.0):
         state.clock[Clock.NOW] = now
         due.append(calendar.is_due(closed, now))
-        calendar.turn_pages(pages, closed, state)
+        calendar.process_changes(pages, closed, state)
         assert not calendar.is_due(closed, now)
     assert due == [False, True, False, True, False, True, False, True, False, True, False]
 

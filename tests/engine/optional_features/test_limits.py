@@ -114,7 +114,7 @@ def test_running_jobs_have_their_share_from_the_beginning() -> None:
     assert later.state.counter[Counter.QUEUED] == 0
     assert fs.simulate(queue, bound, "fcfs", running=later.running()).start.tolist() == [0.0, 10.0, 0.0]
     problem, plan, state = begun(queue, bound)
-    limits.open_all(problem.extras, state.extras, plan, state)
+    limits.reset(problem.extras, state.extras, plan, state)
     assert state.extras.limited.left.tolist() == [1, 1]
 
 

@@ -14,7 +14,7 @@ lost = plain("fedsched.engine.optional_features.lost_runs")
 
 def test_without_extras_nothing_is_lost() -> None:
     """A plain problem wastes nothing, until the beginning of time."""
-    assert lost.forget(None) is None
+    assert lost.reset(None) is None
     assert lost.wasted(None, np.zeros(0)).until == -np.inf
     assert lost.wasted(None, np.zeros(0)).seconds.size == 0
     assert (lost.wasted_node_seconds(None), lost.requeues(None)) == (0.0, 0.0)
@@ -26,11 +26,11 @@ def test_what_was_held_before_t0_does_not_count() -> None:
     four = replace(fs.Federation.homogeneous(4), calendar=calendar)
     problem, _, state = begun(replace(jobs([3, 1], [20.0, 20.0]), watts=[-1.0, 300.0]), four)
     state.start[:], state.counts[:, 0] = [-10.0, 2.0], [3, 1]
-    lost.note(state.extras, problem, state, 0, 5.0, False)
-    lost.note(state.extras, problem, state, 1, 5.0, True)
+    lost.note_lost(state.extras, problem, state, 0, 5.0, False)
+    lost.note_lost(state.extras, problem, state, 1, 5.0, True)
     assert lost.wasted(state.extras, state.load).seconds.tolist() == [3 * 5.0 + 1 * 3.0]
     assert lost.wasted(state.extras, state.load).until == 5.0
     assert lost.wasted(state.extras, state.load).more == 3.0 * (300.0 - four.groups[0].busy_watts)
     assert (lost.wasted_node_seconds(state.extras), lost.requeues(state.extras)) == (18.0, 1.0)
-    lost.forget(state.extras)
+    lost.reset(state.extras)
     assert (lost.wasted_node_seconds(state.extras), lost.requeues(state.extras)) == (0.0, 0.0)

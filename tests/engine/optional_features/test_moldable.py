@@ -9,7 +9,7 @@ import pytest
 from support.plain import plain
 
 import fedsched as fs
-from fedsched.engine.optional_features.moldable import as_chosen, in_each_shape, moldable_of, widest_of
+from fedsched.engine.optional_features.moldable import in_each_shape, moldable_of, widest_of, with_current_shapes
 from fedsched.simulate import prepare
 
 moldable = plain("fedsched.engine.optional_features.moldable")
@@ -47,10 +47,10 @@ def test_columns_are_those_of_the_state() -> None:
     assert not problem.tasks.flags.writeable
     moldable.take_shape(problem.extras.moldable, state.extras.molded, 2, 5)
     assert (problem.tasks[2], problem.runtime[2], problem.estimate[2]) == (4, 4.0, 4.0)
-    assert moldable.asked_tasks(problem.extras, problem.tasks, 2) == 2
-    assert moldable.asked_estimate(problem.extras, problem.estimate, 2) == 6.0
+    assert moldable.first_shape_tasks(problem.extras, problem.tasks, 2) == 2
+    assert moldable.first_shape_estimate(problem.extras, problem.estimate, 2) == 6.0
     assert run.schedule().workload.tasks.tolist() == [4, 1, 4]
-    moldable.open_all(problem.extras, state.extras)
+    moldable.reset(problem.extras, state.extras)
     assert problem.tasks.tolist() == [4, 1, 2]
 
 
@@ -65,7 +65,7 @@ def test_every_shape_has_its_turn() -> None:
 def test_where_nobody_chooses_a_problem_is_as_it_was() -> None:
     """Nothing is opened, and there is one shape."""
     run = prepare(JOBS, FOUR, "easy")
-    assert as_chosen(run.problem, run.state) is run.problem
+    assert with_current_shapes(run.problem, run.state) is run.problem
     assert [*in_each_shape(run.problem, run.problem.tasks)] == [run.problem]
     assert widest_of(run.problem) is run.problem.tasks
     assert moldable_of(run.problem) is None

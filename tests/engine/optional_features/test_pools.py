@@ -23,13 +23,13 @@ from fedsched.engine.arrays.structs import (
 )
 from fedsched.engine.loop.feature_flags import MORE
 from fedsched.engine.optional_features.cancellations import Cancellations, Cancelled
-from fedsched.engine.optional_features.holds import Held, Holds
+from fedsched.engine.optional_features.holds import HeldJobs, Holds
 from fedsched.engine.optional_features.moldable import Moldable, Molded
-from fedsched.engine.optional_features.power_caps import Beneath
+from fedsched.engine.optional_features.power_caps import PowerCapState
 from fedsched.engine.optional_features.power_states import Powered
-from fedsched.engine.optional_features.reservation_queues import Apart, Reserved
-from fedsched.engine.pack.power_cap_arrays import no_ceilings
-from fedsched.engine.placement.tasks_per_node import Standing
+from fedsched.engine.optional_features.reservation_queues import ReservationMembers, ReservationQueues
+from fedsched.engine.pack.power_cap_arrays import no_power_caps
+from fedsched.engine.placement.tasks_per_node import TasksPerNode
 from fedsched.model.schedule.node_stack import Saving, new_stacks
 
 pools = plain("fedsched.engine.optional_features.pools")
@@ -38,15 +38,17 @@ BREAKPOINTS = 4
 
 def two_pools(*needs: tuple[int, int]) -> tuple[Extras, ExtraState]:
     """Return jobs with these needs of two pools, of which there are 5 and 3, all left."""
-    before, after = (nothing_of(Precedence), NO_CALENDAR), (Limits, Reserved, Cancellations, Holds, Moldable)
+    before, after = (nothing_of(Precedence), NO_CALENDAR), (Limits, ReservationMembers, Cancellations, Holds, Moldable)
     of_one_tier = np.zeros(0, dtype=np.int64)
-    parts = (*before, *map(nothing_of, after), of_one_tier, nothing_of(Saving), no_ceilings(), nothing_of(Standing))
+    parts = (
+        *before, *map(nothing_of, after), of_one_tier, nothing_of(Saving), no_power_caps(), nothing_of(TasksPerNode)
+    )
     extras = Extras(Pools(np.array([5, 3]), np.array(needs)), *parts, MORE)
     left = PoolsLeft(*(np.zeros(2, dtype=np.int64) for _ in range(3)), np.zeros((2, BREAKPOINTS), dtype=np.int64))
-    others = (nothing_of(part) for part in (Lost, Draw, Limited, Apart, Cancelled, Held, Molded))
+    others = (nothing_of(part) for part in (Lost, Draw, Limited, ReservationQueues, Cancelled, HeldJobs, Molded))
     powered = Powered(new_stacks(0, 0, 0, paced=False), np.zeros(0))
-    state = ExtraState(left, nothing_of(Waiting), NOTHING_CLOSED, *others, powered, nothing_of(Beneath))
-    pools.open_all(extras, state)
+    state = ExtraState(left, nothing_of(Waiting), NOTHING_CLOSED, *others, powered, nothing_of(PowerCapState))
+    pools.reset(extras, state)
     return extras, state
 
 
@@ -83,10 +85,10 @@ def test_what_a_job_takes_is_missing_until_it_gives_it_back() -> None:
 def test_waiting_jobs_hold_the_pools_that_they_need() -> None:
     """Whoever needs a pool that a waiting job needs is held, until the next pass begins."""
     extras, state = two_pools((1, 0), (1, 1), (0, 1))
-    pools.hold(extras, state, 0)
-    assert [pools.are_held(extras, state, j) for j in range(3)] == [True, True, False]
-    pools.restart_holding(extras, state)
-    assert not pools.are_held(extras, state, 0)
+    pools.block(extras, state, 0)
+    assert [pools.is_blocked(extras, state, j) for j in range(3)] == [True, True, False]
+    pools.unblock_all(extras, state)
+    assert not pools.is_blocked(extras, state, 0)
 
 
 def test_the_reservation_counts_what_comes_back_by_then() -> None:

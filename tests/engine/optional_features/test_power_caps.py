@@ -11,7 +11,7 @@ from support.plain import begun, jobs, plain
 
 import fedsched as fs
 from fedsched.engine.numbers import Clock
-from fedsched.engine.optional_features.power_caps import turn_of
+from fedsched.engine.optional_features.power_caps import period_of
 
 ceilings = plain("fedsched.engine.optional_features.power_caps")
 FALLS = fs.Signal((0.0, 7.0), (400.0, 240.0), "W", "A", beyond="last")
@@ -52,9 +52,9 @@ def test_steps_come_again_with_the_period_of_their_signal() -> None:
         times.append(ceilings._next_step(problem.extras.ceilings, state.extras.beneath, True))
         ceilings.take_steps(problem.extras.ceilings, state.extras.beneath, times[-1], True)
     assert times == [7.0, 10.0, 20.0, 30.0]
-    assert turn_of(25.0, 0.0, 10.0) == 2
-    assert turn_of(-1.0, 0.0, 10.0) == -1
-    assert turn_of(3.0, 0.0, np.inf) == 0
+    assert period_of(25.0, 0.0, 10.0) == 2
+    assert period_of(-1.0, 0.0, 10.0) == -1
+    assert period_of(3.0, 0.0, np.inf) == 0
 
 
 def test_a_turn_in_which_nothing_happens_is_the_last() -> None:
@@ -87,9 +87,9 @@ def test_a_run_is_borne_where_each_moment_of_it_is(cap: str, borne: list[bool]) 
     problem, _, state = begun(jobs([2, 2], [10.0, 10.5]), capped(falls, cap=cap))
     own, beneath = problem.extras.ceilings, state.extras.beneath
     state.scratch.chosen[:] = 2
-    found = [ceilings.bear_now(problem.extras, state.extras, problem, state, j) for j in (0, 1)]
-    found.append(ceilings.bear(own, beneath, state, 0, 20.0, 30.0, ceilings.NOBODY))
-    found.append(ceilings.bear(own, beneath, state, 0, 10.0, 20.0, ceilings.NOBODY))
+    found = [ceilings.allow_now(problem.extras, state.extras, problem, state, j) for j in (0, 1)]
+    found.append(ceilings.allow(own, beneath, state, 0, 20.0, 30.0, ceilings.WITHOUT_HEAD))
+    found.append(ceilings.allow(own, beneath, state, 0, 10.0, 20.0, ceilings.WITHOUT_HEAD))
     assert found == borne
     assert state.clock[Clock.NOW] == 0.0
 
@@ -99,9 +99,9 @@ def test_the_head_keeps_its_watts() -> None:
     problem, _, state = begun(jobs([2, 2], [10.0, 10.0]), capped(daily(240.0)))
     state.scratch.chosen[:] = 2
     ceilings.reserve(problem.extras, state.extras, 0, state.scratch.chosen, 30.0)
-    assert not ceilings.spare_head(problem.extras, state.extras, state, 1, 20.0, 25.0)
+    assert not ceilings.keeps_head_power(problem.extras, state.extras, state, 1, 20.0, 25.0)
     ceilings.reserve_nothing(state.extras)
-    assert ceilings.spare_head(problem.extras, state.extras, state, 1, 20.0, 25.0)
+    assert ceilings.keeps_head_power(problem.extras, state.extras, state, 1, 20.0, 25.0)
 
 
 def test_changes_for_good_are_told_from_those_that_come_again() -> None:
@@ -109,5 +109,5 @@ def test_changes_for_good_are_told_from_those_that_come_again() -> None:
     problem, _, state = begun(jobs([1], [5.0]), capped(daily(200.0, 300.0), FALLS))
     assert [ceilings.changes_for_good(problem.extras, time) for time in (7.0, 10.0)] == [True, False]
     assert [ceilings.any_for_good_after(problem.extras, time) for time in (0.0, 7.0)] == [True, False]
-    assert ceilings.longest_turn(problem.extras) == 20.0
+    assert ceilings.longest_period(problem.extras) == 20.0
     assert [ceilings.next_after(problem.extras, state.extras, time) for time in (0.0, 7.0, 10.0)] == [7.0, 10.0, 20.0]

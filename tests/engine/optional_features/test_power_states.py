@@ -33,7 +33,7 @@ def opened(timeout: float = 10.0, keep: int = 0) -> tuple[Extras, ExtraState]:
     extras, state = run.problem.extras, run.state.extras
     assert extras is not None
     assert state is not None
-    power.open_all(extras, state, NODES, 0.0)
+    power.reset(extras, state, NODES, 0.0)
     return extras, state
 
 
@@ -58,7 +58,7 @@ def test_extras_without_power_saving_keep_nodes_on() -> None:
     whole = fs.Federation(fs.Federation.homogeneous(2).clusters, pools=[fs.Pool("gpu", 2)])
     run = prepare(fs.Workload(submit=[0], tasks=[1], runtime=[1], pools={"gpu": [1]}), whole)
     extras, state = run.problem.extras, run.state.extras
-    power.open_all(extras, state, np.array([2]), 0.0)
+    power.reset(extras, state, np.array([2]), 0.0)
     assert power.ready_at(extras, state, 0, np.array([1]), 1e6) == 1e6
     power.give_back(extras, state, np.array([1]), 2e6)
     assert on(state) == []

@@ -33,13 +33,13 @@ def test_what_is_free_is_the_same_before_and_after_turning(dispatch: str) -> Non
     assert state.free.tolist() == [0, 1]
     assert closed.owed.tolist() == [1, 0]
     before = (state.free.tolist(), closed.owed.tolist(), int(state.counter[Counter.FREE]))
-    reserved_pass._turn_to(run.problem.extras, state.extras, run.problem, state, 0)
+    reserved_pass._enter_reservation(run.problem.extras, state.extras, run.problem, state, 0)
     assert state.free.tolist() == [1, 0]
     assert state.counter[Counter.FREE] == 1
     assert closed.time[ClosedTime.UNTIL] == 30.0
     assert closed.back[0] == 2
     state.free[0] -= 1  # another one starts
-    reserved_pass._turn_back(state.extras, run.problem, state, 0)
+    reserved_pass._leave_reservation(state.extras, run.problem, state, 0)
     assert (state.free.tolist(), closed.owed.tolist(), int(state.counter[Counter.FREE])) == (before[0], [2, 0], 1)
     assert np.isinf(closed.time[ClosedTime.UNTIL])
     assert closed.back.tolist() == [0, 0]

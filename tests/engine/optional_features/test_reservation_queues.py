@@ -41,12 +41,12 @@ def test_jobs_join_the_queue_of_their_reservation() -> None:
     assert extras is not None
     assert state is not None
     for j in (2, 1, 0):
-        reserved.joins(extras, state, j)
+        reserved.note_joined(extras, state, j)
     assert state.apart.waits[: state.apart.number[0]].tolist() == [2, 0]
-    assert [reserved.waits_for_another_turn(state, j) for j in range(3)] == [True, False, True]
-    state.apart.turn[reserved.TURN] = 0
-    assert [reserved.waits_for_another_turn(state, j) for j in range(3)] == [False, True, False]
-    reserved.open_all(extras, state)
+    assert [reserved.is_in_other_queue(state, j) for j in range(3)] == [True, False, True]
+    state.apart.turn[reserved.CURRENT] = 0
+    assert [reserved.is_in_other_queue(state, j) for j in range(3)] == [False, True, False]
+    reserved.reset(extras, state)
     assert state.apart.number.tolist() == [0]
-    assert state.apart.turn.tolist() == [reserved.EVERYBODYS]
+    assert state.apart.turn.tolist() == [reserved.GENERAL_QUEUE]
     assert np.array_equal(state.apart.of_job, [0, -1, 0])

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 import fedsched as fs
-from fedsched.engine.pack.foresight import foreseen, may_miss
+from fedsched.engine.pack.foresight import known_problem, may_miss
 from fedsched.engine.pack.problem import pack
 from fedsched.model.reading import USUAL
 from fedsched.search.problem.objectives import Objectives
@@ -26,9 +26,9 @@ def test_what_is_all_known_is_the_problem_itself() -> None:
     known = closing(fs.Downtime("cluster", 5.0, 9.0), fs.Downtime("cluster", -9.0, -5.0, kind="outage"))
     problem = SearchProblem(LOG, known, Objectives.of("flow"))
     assert problem.truth is problem
-    assert not problem.scores_apart
-    assert foreseen(problem.problem, 0.0) is problem.problem
-    assert foreseen(pack(LOG, SIX, reading=USUAL), 0.0).extras is None
+    assert not problem.scores_differ
+    assert known_problem(problem.problem, 0.0) is problem.problem
+    assert known_problem(pack(LOG, SIX, reading=USUAL), 0.0).extras is None
 
 
 def test_what_comes_later_is_away_and_unknown_ends_never_come() -> None:
@@ -49,7 +49,7 @@ def test_what_comes_later_is_away_and_unknown_ends_never_come() -> None:
         (26.0, [6.0], [math.inf], [4]),
         (30.0, [], [], []),
     ):
-        calendar = foreseen(true, time).extras.calendar
+        calendar = known_problem(true, time).extras.calendar
         assert (calendar.begin.tolist(), calendar.end.tolist()) == (begins, ends)
         assert calendar.planned_end.tolist() == ends
         assert calendar.left[:, 0].tolist() == left

@@ -8,7 +8,7 @@ from support.plain import jobs, plain
 
 import fedsched as fs
 from fedsched.engine.pack.problem import pack
-from fedsched.engine.pack.shape_arrays import Shapes, opened, write_shapes
+from fedsched.engine.pack.shape_arrays import Shapes, with_writable_shapes, write_shapes
 from fedsched.engine.run.evaluate import Layout
 from fedsched.model.reading import Reading
 
@@ -41,7 +41,7 @@ def some_shapes() -> Shapes:
 def test_an_opened_problem_sees_what_is_written() -> None:
     """Its columns are views that nobody may write, of arrays that plans write; the problem that was given stays."""
     problem = pack(THREE, fs.Federation.homogeneous(4), reading=Reading())
-    seen, shapes = opened(problem, some_shapes())
+    seen, shapes = with_writable_shapes(problem, some_shapes())
     write_shapes(shapes, np.array([2, 0, 1]))
     assert seen.tasks.tolist() == [1, 2, 3]
     assert seen.runtime.tolist() == [30.0, 6.0, 1.5]
@@ -49,7 +49,7 @@ def test_an_opened_problem_sees_what_is_written() -> None:
     assert problem.tasks.tolist() == [4, 2, 1]
     with pytest.raises(ValueError, match="read-only"):
         seen.tasks[0] = 9
-    other, _ = opened(problem, some_shapes())
+    other, _ = with_writable_shapes(problem, some_shapes())
     assert other.tasks.tolist() == [4, 2, 1]
 
 
@@ -57,7 +57,7 @@ def test_a_row_chooses_behind_its_rules() -> None:
     """Kernels find choices where the layout puts them, and write what `write_shapes` does."""
     kernels = plain("fedsched.engine.pack.shape_arrays")
     problem = pack(THREE, fs.Federation.homogeneous(4), reading=Reading())
-    seen, shapes = opened(problem, some_shapes())
+    seen, shapes = with_writable_shapes(problem, some_shapes())
     layout = Layout(jobs=3, groups=1, shaped=True)
     row = layout.pack(
         np.array([[2, 0, 1]]), np.array([[[4], [4], [4]]]), np.array([[0, 0]]), np.array([[1, 0, 1]])

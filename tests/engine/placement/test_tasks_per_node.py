@@ -10,7 +10,7 @@ from support.plain import plain
 
 import fedsched as fs
 from fedsched.engine.pack.problem import extras_of, pack
-from fedsched.engine.placement.tasks_per_node import standing_of, tasks_in_all, with_tasks
+from fedsched.engine.placement.tasks_per_node import tasks_in_all, tasks_per_node_of, with_tasks
 from fedsched.model.jobs.admission import count_in_nodes
 from fedsched.model.reading import Reading
 
@@ -55,7 +55,7 @@ def test_who_counts_tasks() -> None:
         assert other.extras is None
         assert not standing.counts_tasks(other.extras, 0)
         assert not standing.fill_demand(other.extras, other.groups, 0, 1.0, np.zeros(6, np.int64), np.zeros(3))
-        assert standing_of(other) is None
+        assert tasks_per_node_of(other) is None
         assert with_tasks(other, np.array([1])) is other
 
 

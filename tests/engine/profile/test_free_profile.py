@@ -101,7 +101,7 @@ def test_the_past_of_a_profile_is_forgotten() -> None:
     problem, plan, state = busy((3, 20.0), (2, 10.0))
     for now, expected in ((4.0, [5, 7, 10]), (10.0, [7, 10]), (25.0, [10])):
         state.clock[Clock.NOW] = now
-        availability.forget_the_past(problem, plan, state)
+        availability.drop_past(problem, plan, state)
         assert profile_of(state)[0][0] == now
         assert [free for _, (free,) in profile_of(state)] == expected
 

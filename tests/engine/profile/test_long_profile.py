@@ -89,7 +89,7 @@ def test_a_long_profile_is_searched_as_a_scan_would(seed: int) -> None:
         if j % 9 == 8:
             now = float(rng.choice([time for time, _ in left[: len(left) // 3 + 1]])) + float(rng.choice([0.0, 0.25]))
             state.clock[Clock.NOW] = now
-            availability.forget_the_past(problem, plan, state)
+            availability.drop_past(problem, plan, state)
             rest = [(time, total) for time, total in left if time > now]
             assert breakpoints_of(state) == [(now, [total for time, total in left if time <= now][-1]), *rest]
         in_blocks = in_blocks or blocks.are_in_use(state.profile)

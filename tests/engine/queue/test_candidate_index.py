@@ -40,7 +40,7 @@ def waiting(
     """Return jobs of partitions that have joined the queue, of 10 s, 20 s and so on."""
     work = jobs(tasks, [float(10 * k + 10) for k in range(len(tasks))], labels={"partition": where})
     problem, plan, state = arrived(work, federation, **{"dispatch": "easy", **options})
-    rooms.let_join(problem, plan, state)
+    rooms.add_new_jobs(problem, plan, state)
     return problem, plan, state
 
 
@@ -96,8 +96,8 @@ def test_whoever_comes_back_is_met_again() -> None:
     problem, plan, state = waiting([1, 2, 3], ["left", "right", "right"])
     queues.dequeue(plan, state, 1)
     assert found(problem, plan, state) == [0, 2]
-    queues.join_again(problem, plan, state, 1)
-    rooms.joins(problem, plan, state, 1)
+    queues.rejoin(problem, plan, state, 1)
+    rooms.note_joined(problem, plan, state, 1)
     assert found(problem, plan, state) == [0, 1, 2]
 
 
@@ -107,7 +107,7 @@ def licensed(needs: list[list[int]], **options: object) -> tuple[Problem, Plan, 
     pools = {name: [need[p] for need in needs] for p, name in enumerate("ab")}
     work = jobs([1] * len(needs), [10.0] * len(needs), pools=pools)
     problem, plan, state = arrived(work, machine, **{"dispatch": "easy", **options})
-    rooms.let_join(problem, plan, state)
+    rooms.add_new_jobs(problem, plan, state)
     return problem, plan, state
 
 
@@ -147,23 +147,23 @@ def test_newcomers_start_without_a_scan_where_nobody_else_may() -> None:
     problem, plan, state = newcomers([2, 1, 9], ["left", "right", ""])
     state.free[:] = [4, 2]
     state.counter[Counter.FREE] = 6
-    assert rooms.newcomers_alone_may(problem, plan, state)
+    assert rooms.only_new_jobs_may_fit(problem, plan, state)
     dispatch.start_all_that_fit(problem, plan, state)
     assert np.isnan(state.start).tolist() == [False, False, True]
     trees, rows = state.classes.rooms[rooms.TREES :], state.classes.number[ClassNumber.ROWS]
     leaves = trees[4 * rows : 7 * rows].reshape(3, rows)
     assert (leaves[:2] == ABSENT).all()
     assert leaves[2].min() == 9
-    assert rooms.next_newcomer(problem, state) == -1
-    assert rooms.newcomers_alone_may(problem, plan, state)
+    assert rooms.next_new_job(problem, state) == -1
+    assert rooms.only_new_jobs_may_fit(problem, plan, state)
     state.free[:] = [4, 6]
-    assert not rooms.newcomers_alone_may(problem, plan, state)
+    assert not rooms.only_new_jobs_may_fit(problem, plan, state)
 
 
 def test_newcomers_that_come_out_of_order_are_scanned() -> None:
     """The widest first: who came last is the first in the queue, and has the nodes."""
     problem, plan, state = newcomers([1, 4], ["left", "left"], order="largest")
-    assert not rooms.newcomers_alone_may(problem, plan, state)
+    assert not rooms.only_new_jobs_may_fit(problem, plan, state)
     dispatch.start_all_that_fit(problem, plan, state)
     assert np.isnan(state.start).tolist() == [True, False]
 
@@ -172,7 +172,7 @@ def test_another_order_begins_anew() -> None:
     """Jobs that change places in the midst of a run are met at their new ones."""
     problem, plan, state = waiting([1, 5], ["left", "right"])
     decisions.reorder_queued(problem, plan, state, np.array([1, 0]), np.array([0, 1]))
-    rooms.let_join(problem, plan, state)
+    rooms.add_new_jobs(problem, plan, state)
     state.free[:] = [4, 0]
     assert found(problem, plan, state) == [1]
     state.free[:] = [0, 6]

@@ -36,7 +36,7 @@ def test_tables_share_their_room_and_no_more(monkeypatch: pytest.MonkeyPatch) ->
 def test_the_trees_have_room_for_all_blocks(jobs_there: int) -> None:
     """However the jobs share out among the classes: their trees and places end within the arrays."""
     block, most = int(tables.BLOCK), tables.MOST_CLASSES
-    whole, other = tables.room_for(jobs_there, 3, 2)
+    whole, other = tables.tables_size(jobs_there, 3, 2)
     room = other - most * len(tables.ClassRow) - jobs_there
     for classes in range(1, most + 1):
         for large in (jobs_there // classes, max(1, jobs_there // 2), block + 1, 2 * block + 1):

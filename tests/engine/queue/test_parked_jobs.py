@@ -10,7 +10,7 @@ from support.plain import begun, jobs, plain
 from support.tiers import tries
 
 import fedsched as fs
-from fedsched.engine.queue.parked_jobs import ASLEEP, AWAKE, LONGEST, ORDERS
+from fedsched.engine.queue.parked_jobs import LONGEST, ORDERS, PARKED, UNPARKED
 from fedsched.engine.queue.queue_tree import ABSENT
 
 limits = plain("fedsched.engine.optional_features.limits")
@@ -50,10 +50,10 @@ def test_a_run_is_the_same_whether_they_sleep_or_not(rule: str, backfill: str | 
         for sleep in (True, False):
             problem, plan, state = begun(work, machine, dispatch=rule, backfill_order=backfill, order="fcfs")
             if not sleep:
-                limits.keep_awake(problem.extras, state.extras, state)
+                limits.stop_parking(problem.extras, state.extras, state)
             asleep = 0
             while loop.run(problem, plan, state, 1, np.inf) not in (0, 2):
-                asleep += int((state.extras.limited.sleepers.what == ASLEEP).sum())
+                asleep += int((state.extras.limited.sleepers.what == PARKED).sum())
             found.append(state.start.tolist())
             assert (asleep > 0) is sleep
         np.testing.assert_array_equal(*found)
@@ -65,18 +65,18 @@ def test_one_stands_for_all_of_its_kind() -> None:
     problem, plan, state = begun(work, TWO, dispatch="easy")
     hidden = state.extras.limited.sleepers
     loop.run(problem, plan, state, 1, np.inf)
-    assert hidden.what.tolist() == [0, 0, ASLEEP, ASLEEP, ASLEEP]
+    assert hidden.what.tolist() == [0, 0, PARKED, PARKED, PARKED]
     assert state.queue.tasks[1] == ABSENT
     events.take_events(problem, plan, state, 9.0)
     leaves = state.queue.tasks.size >> 1
     assert state.queue.tasks[leaves + 2 : leaves + 5].tolist() == [3, ABSENT, ABSENT]
     assert state.queue.shortest[leaves + 2] == 10.0
-    assert limits.wakes(problem.extras, state.extras, state, state.queue.order, 2)
+    assert limits.expand_entry(problem.extras, state.extras, state, state.queue.order, 2)
     assert state.queue.tasks[leaves + 2 : leaves + 5].tolist() == [5, 3, ABSENT]
     assert state.queue.shortest[leaves + 2 : leaves + 4].tolist() == [20.0, 10.0]
-    assert hidden.what.tolist() == [0, 0, AWAKE, ASLEEP, ASLEEP]
-    assert not limits.wakes(problem.extras, state.extras, state, state.queue.order, 2)
-    assert not limits.wakes(problem.extras, state.extras, state, state.queue.order, -1)
+    assert hidden.what.tolist() == [0, 0, UNPARKED, PARKED, PARKED]
+    assert not limits.expand_entry(problem.extras, state.extras, state, state.queue.order, 2)
+    assert not limits.expand_entry(problem.extras, state.extras, state, state.queue.order, -1)
 
 
 def test_who_sleeps_may_be_cancelled() -> None:
@@ -86,15 +86,15 @@ def test_who_sleeps_may_be_cancelled() -> None:
     loop.run(problem, plan, state, 1, np.inf)
     assert state.extras.limited.waiting.tolist() == [3]
     events.take_events(problem, plan, state, 8.0)
-    assert state.extras.limited.sleepers.what.tolist() == [0, ASLEEP, ASLEEP, 0]
+    assert state.extras.limited.sleepers.what.tolist() == [0, PARKED, PARKED, 0]
     limits.give_back(problem.extras, state.extras, state, 0)  # as the first one's end does
     leaves = state.queue.tasks.size >> 1
     assert state.queue.tasks[leaves : leaves + 4].tolist() == [ABSENT, 1, ABSENT, ABSENT]
     queues.dequeue(plan, state, 1)
-    assert limits.leaves(problem.extras, state.extras, state, 1)
+    assert limits.note_left(problem.extras, state.extras, state, 1)
     assert state.queue.tasks[leaves : leaves + 4].tolist() == [ABSENT, ABSENT, 2, ABSENT]
     queues.dequeue(plan, state, 2)
-    assert limits.leaves(problem.extras, state.extras, state, 2)
+    assert limits.note_left(problem.extras, state.extras, state, 2)
     assert state.queue.tasks[1] == ABSENT
 
 
@@ -130,12 +130,12 @@ def test_where_places_change_all_are_awake() -> None:
         problem, plan, state = begun(work, one, **rules)
         loop.run(problem, plan, state, 1, np.inf)
         assert state.extras.limited.sleepers.number[[ORDERS, LONGEST]].tolist() == [0, 4]
-        assert state.extras.limited.sleepers.what.tolist() == [0, AWAKE, AWAKE, AWAKE]
+        assert state.extras.limited.sleepers.what.tolist() == [0, UNPARKED, UNPARKED, UNPARKED]
     problem, plan, state = begun(work, one)
     loop.run(problem, plan, state, 1, np.inf)
-    assert state.extras.limited.sleepers.what.tolist() == [0, ASLEEP, ASLEEP, ASLEEP]
+    assert state.extras.limited.sleepers.what.tolist() == [0, PARKED, PARKED, PARKED]
     limits.give_back(problem.extras, state.extras, state, 0)
-    limits.wake_all(problem.extras, state.extras, state)
-    assert state.extras.limited.sleepers.what.tolist() == [0, AWAKE, AWAKE, AWAKE]
+    limits.unpark_all(problem.extras, state.extras, state)
+    assert state.extras.limited.sleepers.what.tolist() == [0, UNPARKED, UNPARKED, UNPARKED]
     leaves = state.queue.tasks.size >> 1
     assert state.queue.tasks[leaves : leaves + 4].tolist() == [ABSENT, 1, 1, 1]

@@ -69,7 +69,7 @@ def test_a_tree_mended_at_once_is_that_mended_step_by_step(count: int) -> None:
     queues.clear(other)
     for position in range(count):
         queues._write_leaf(other, position, tasks[position], seconds[position])
-    queues.mend_prefix(other, count)
+    queues.rebuild_prefix(other, count)
     np.testing.assert_array_equal(one.tasks[1:], other.tasks[1:])
     np.testing.assert_array_equal(one.shortest[1:], other.shortest[1:])
     assert (one.tasks[1], one.shortest[1]) == (min(tasks), min(seconds))
@@ -90,7 +90,7 @@ def test_queues_without_durations_keep_none() -> None:
     queues.clear(queue)
     queues.set_leaf(queue, 0, 2, 7.0)
     queues._write_leaf(queue, 1, 1, 7.0)
-    queues.mend_prefix(queue, 3)
+    queues.rebuild_prefix(queue, 3)
     assert queue.shortest.size == 0
     assert queue.tasks[1] == 1
 

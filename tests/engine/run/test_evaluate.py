@@ -42,7 +42,7 @@ def test_the_parts_of_a_row() -> None:
     assert (plan.order.tolist(), plan.caps.tolist()) == ([1, 0], [[0, 1, 2], [3, 4, 5]])
     assert (plan.dispatch, plan.placement) == (4, 5)
     assert plan.backfill_order is plan.order
-    order, caps, dispatch, placement = evaluate.unpacked(layout, row)
+    order, caps, dispatch, placement = evaluate.unpack_row(layout, row)
     row[:] = 0
     assert (order.tolist(), caps.tolist(), dispatch, placement) == ([1, 0], [[0, 1, 2], [3, 4, 5]], 4, 5)
 

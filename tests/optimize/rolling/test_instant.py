@@ -12,7 +12,7 @@ from support.rolling_cases import Watching, alone, crowd, of_several_sizes, unli
 
 import fedsched as fs
 from fedsched.engine.codes import Dispatch, Placement
-from fedsched.engine.run.evaluate import unpacked
+from fedsched.engine.run.evaluate import unpack_row
 from fedsched.model.schedule.metrics import Column
 from fedsched.optimize.rolling import Rolling, instant
 from fedsched.optimize.rolling.incumbents import incumbents
@@ -73,7 +73,7 @@ def test_a_row_is_evaluated_as_it_is_simulated(workload: fs.Workload, machine: f
         instant.layout.rules(rows)[:, 1] = rng.choice(instant.space.placements, 2)
         instant.repaired(rows)
         for row, found in zip(rows, instant.metrics(rows), strict=True):
-            order, caps, dispatch, placement = unpacked(instant.layout, row)
+            order, caps, dispatch, placement = unpack_row(instant.layout, row)
             rules = fs.Rules(
                 order=whole_order(instant, order),
                 dispatch=Dispatch(dispatch).name.lower(),
