@@ -164,7 +164,7 @@ def allow_alone(extras: Extras | None, j: int, counts: Ints) -> bool:
         return True
     if extras.limits.row.size == 0:
         return True
-    # A copy of `suffice`: `amount` is read-only, which is another type than that of `left`.
+    # A copy of `allow`: `amount` is read-only, which is another type than that of `left`.
     limits, k, enough = extras.limits, extras.limits.kind[j], True
     if k >= 0:
         for i in range(limits.first[k], limits.first[k + 1]):

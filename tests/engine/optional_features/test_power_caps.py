@@ -13,7 +13,7 @@ import fedsched as fs
 from fedsched.engine.numbers import Clock
 from fedsched.engine.optional_features.power_caps import period_of
 
-ceilings = plain("fedsched.engine.optional_features.power_caps")
+power_caps = plain("fedsched.engine.optional_features.power_caps")
 FALLS = fs.Signal((0.0, 7.0), (400.0, 240.0), "W", "A", beyond="last")
 NODES = fs.Federation((fs.Cluster("A", (fs.NodeGroup(4, 1.0, 100.0, 20.0),)),))  # 80 W idle, 80 more a busy node
 
@@ -31,14 +31,14 @@ def daily(*watts: float) -> fs.Signal:
 
 def hooks() -> list[str]:
     """Return the names of the functions that the engine calls of plain problems, too."""
-    own = [one for _, one in inspect.getmembers(ceilings, inspect.isfunction) if one.__module__ == ceilings.__name__]
+    own = [one for _, one in inspect.getmembers(power_caps, inspect.isfunction) if one.__module__ == power_caps.__name__]
     return [one.__name__ for one in own if "extras: 'Extras | None'" in str(inspect.signature(one))]
 
 
 @pytest.mark.parametrize("name", hooks())
 def test_without_extras_nothing_is_done(name: str) -> None:
     """Where a problem has no extras, every hook does nothing, and says that nothing stands in the way."""
-    hook = getattr(ceilings, name)
+    hook = getattr(power_caps, name)
     rest = [None] * len(inspect.signature(hook).parameters)
     assert hook(*rest) in ((False,) if name == "any_caps" else (None, True, np.inf))
     assert len(hooks()) == 7
@@ -49,8 +49,8 @@ def test_steps_come_again_with_the_period_of_their_signal() -> None:
     problem, _, state = begun(jobs([1], [5.0]), capped(daily(200.0, 300.0), FALLS))
     times = []
     for _ in range(4):
-        times.append(ceilings._next_step(problem.extras.ceilings, state.extras.beneath, True))
-        ceilings.take_steps(problem.extras.ceilings, state.extras.beneath, times[-1], True)
+        times.append(power_caps._next_step(problem.extras.ceilings, state.extras.beneath, True))
+        power_caps.take_steps(problem.extras.ceilings, state.extras.beneath, times[-1], True)
     assert times == [7.0, 10.0, 20.0, 30.0]
     assert period_of(25.0, 0.0, 10.0) == 2
     assert period_of(-1.0, 0.0, 10.0) == -1
@@ -62,21 +62,21 @@ def test_a_turn_in_which_nothing_happens_is_the_last() -> None:
     problem, _, state = begun(jobs([1], [5.0]), capped(daily(200.0, 300.0)))
     own, beneath = problem.extras.ceilings, state.extras.beneath
     for now in (10.0, 20.0):
-        assert ceilings._next_step(own, beneath, False) == now
-        ceilings.take_steps(own, beneath, now, True)
-    assert ceilings._next_step(own, beneath, False) == np.inf
-    assert ceilings._next_step(own, beneath, True) == 30.0
-    assert not ceilings.take_steps(own, beneath, 25.0, False)
-    assert ceilings._next_step(own, beneath, False) == 30.0
+        assert power_caps._next_step(own, beneath, False) == now
+        power_caps.take_steps(own, beneath, now, True)
+    assert power_caps._next_step(own, beneath, False) == np.inf
+    assert power_caps._next_step(own, beneath, True) == 30.0
+    assert not power_caps.take_steps(own, beneath, 25.0, False)
+    assert power_caps._next_step(own, beneath, False) == 30.0
 
 
 def test_what_a_job_takes_is_missing_until_it_gives_it_back() -> None:
     """Milliwatts beyond idle nodes are taken by the nodes that a job has, and come back."""
     problem, _, state = begun(replace(jobs([1, 2], [5.0, 5.0]), watts=[-1.0, 60.5]), capped(daily(400.0)))
     counts = np.array([2])
-    ceilings.take(problem.extras, state.extras, 1, counts)
+    power_caps.take(problem.extras, state.extras, 1, counts)
     assert state.extras.beneath.taken.tolist() == [2 * 40_500]
-    ceilings.give_back(problem.extras, state.extras, 1, counts)
+    power_caps.give_back(problem.extras, state.extras, 1, counts)
     assert state.extras.beneath.taken.tolist() == [0]
 
 
@@ -87,9 +87,9 @@ def test_a_run_is_borne_where_each_moment_of_it_is(cap: str, borne: list[bool]) 
     problem, _, state = begun(jobs([2, 2], [10.0, 10.5]), capped(falls, cap=cap))
     own, beneath = problem.extras.ceilings, state.extras.beneath
     state.scratch.chosen[:] = 2
-    found = [ceilings.allow_now(problem.extras, state.extras, problem, state, j) for j in (0, 1)]
-    found.append(ceilings.allow(own, beneath, state, 0, 20.0, 30.0, ceilings.WITHOUT_HEAD))
-    found.append(ceilings.allow(own, beneath, state, 0, 10.0, 20.0, ceilings.WITHOUT_HEAD))
+    found = [power_caps.allow_now(problem.extras, state.extras, problem, state, j) for j in (0, 1)]
+    found.append(power_caps.allow(own, beneath, state, 0, 20.0, 30.0, power_caps.WITHOUT_HEAD))
+    found.append(power_caps.allow(own, beneath, state, 0, 10.0, 20.0, power_caps.WITHOUT_HEAD))
     assert found == borne
     assert state.clock[Clock.NOW] == 0.0
 
@@ -98,16 +98,16 @@ def test_the_head_keeps_its_watts() -> None:
     """Beside the head's reservation a job that lasts gets what is left then; without a reservation all is free."""
     problem, _, state = begun(jobs([2, 2], [10.0, 10.0]), capped(daily(240.0)))
     state.scratch.chosen[:] = 2
-    ceilings.reserve(problem.extras, state.extras, 0, state.scratch.chosen, 30.0)
-    assert not ceilings.keeps_head_power(problem.extras, state.extras, state, 1, 20.0, 25.0)
-    ceilings.reserve_nothing(state.extras)
-    assert ceilings.keeps_head_power(problem.extras, state.extras, state, 1, 20.0, 25.0)
+    power_caps.reserve(problem.extras, state.extras, 0, state.scratch.chosen, 30.0)
+    assert not power_caps.keeps_head_power(problem.extras, state.extras, state, 1, 20.0, 25.0)
+    power_caps.reserve_nothing(state.extras)
+    assert power_caps.keeps_head_power(problem.extras, state.extras, state, 1, 20.0, 25.0)
 
 
 def test_changes_for_good_are_told_from_those_that_come_again() -> None:
     """Where caps come again a shadow time is looked for in a whole turn after all that changes for good."""
     problem, _, state = begun(jobs([1], [5.0]), capped(daily(200.0, 300.0), FALLS))
-    assert [ceilings.changes_for_good(problem.extras, time) for time in (7.0, 10.0)] == [True, False]
-    assert [ceilings.any_for_good_after(problem.extras, time) for time in (0.0, 7.0)] == [True, False]
-    assert ceilings.longest_period(problem.extras) == 20.0
-    assert [ceilings.next_after(problem.extras, state.extras, time) for time in (0.0, 7.0, 10.0)] == [7.0, 10.0, 20.0]
+    assert [power_caps.changes_for_good(problem.extras, time) for time in (7.0, 10.0)] == [True, False]
+    assert [power_caps.any_for_good_after(problem.extras, time) for time in (0.0, 7.0)] == [True, False]
+    assert power_caps.longest_period(problem.extras) == 20.0
+    assert [power_caps.next_after(problem.extras, state.extras, time) for time in (0.0, 7.0, 10.0)] == [7.0, 10.0, 20.0]

@@ -17,7 +17,7 @@ from fedsched.model.reading import Reading
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Problem
 
-standing = plain("fedsched.engine.placement.tasks_per_node")
+tasks_per_node = plain("fedsched.engine.placement.tasks_per_node")
 THREE = fs.Federation(
     tuple(fs.Cluster(name, (fs.NodeGroup(1), fs.NodeGroup(2, 2.0)), uplink=1.0) for name in ("A", "B", "C"))
 )
@@ -38,7 +38,7 @@ def packed(jobs: fs.Workload = JOBS, machine: fs.Federation = THREE) -> Problem:
 def sent(counts: list[int]) -> list[float]:
     """Return what the first job asks of each uplink on these nodes of each group."""
     problem, demand = packed(), np.full(3, -1.0)
-    sends = standing.fill_demand(problem.extras, problem.groups, 0, 1.0, np.array(counts), demand)
+    sends = tasks_per_node.fill_demand(problem.extras, problem.groups, 0, 1.0, np.array(counts), demand)
     assert sends == bool(demand.any())
     return demand.tolist()
 
@@ -46,15 +46,15 @@ def sent(counts: list[int]) -> list[float]:
 def test_who_counts_tasks() -> None:
     """Whoever has several tasks to a node and sends; where nobody does, or nothing may cross, there are no extras."""
     problem = packed()
-    assert [standing.counts_tasks(problem.extras, j) for j in range(3)] == [True, False, False]
+    assert [tasks_per_node.counts_tasks(problem.extras, j) for j in range(3)] == [True, False, False]
     assert problem.tasks.tolist() == [4, 5, 2]
     assert problem.bandwidth.tolist() == [1.0, 2.0, 0.0]
     quiet = packed(JOBS.take(np.array([1, 2])))
     one = packed(JOBS, fs.Federation((fs.Cluster("A", (fs.NodeGroup(9),)),)))
     for other in (quiet, one):
         assert other.extras is None
-        assert not standing.counts_tasks(other.extras, 0)
-        assert not standing.fill_demand(other.extras, other.groups, 0, 1.0, np.zeros(6, np.int64), np.zeros(3))
+        assert not tasks_per_node.counts_tasks(other.extras, 0)
+        assert not tasks_per_node.fill_demand(other.extras, other.groups, 0, 1.0, np.zeros(6, np.int64), np.zeros(3))
         assert tasks_per_node_of(other) is None
         assert with_tasks(other, np.array([1])) is other
 

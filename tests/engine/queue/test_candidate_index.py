@@ -26,7 +26,7 @@ dispatch = plain("fedsched.engine.dispatch.greedy")
 loop = plain("fedsched.engine.loop.event_loop")
 queues = plain("fedsched.engine.queue.queue_tree")
 decisions = plain("fedsched.engine.run.decisions")
-rooms = plain("fedsched.engine.queue.candidate_index")
+candidate_index = plain("fedsched.engine.queue.candidate_index")
 PARTS = (fs.Partition("left", {"cluster": "0-3"}), fs.Partition("right", {"cluster": "4-9"}))
 NESTED = (fs.Partition("left", {"cluster": "all"}), PARTS[1])
 EVERYBODYS = tuple(fs.Partition(name, {"cluster": "all"}) for name in ("left", "right"))
@@ -40,7 +40,7 @@ def waiting(
     """Return jobs of partitions that have joined the queue, of 10 s, 20 s and so on."""
     work = jobs(tasks, [float(10 * k + 10) for k in range(len(tasks))], labels={"partition": where})
     problem, plan, state = arrived(work, federation, **{"dispatch": "easy", **options})
-    rooms.add_new_jobs(problem, plan, state)
+    candidate_index.add_new_jobs(problem, plan, state)
     return problem, plan, state
 
 
@@ -49,9 +49,9 @@ def found(problem: Problem, plan: Plan, state: State, window: float | None = Non
     positions, position = [], -1
     while True:
         if window is None:
-            position = rooms.next_small(problem, plan, state, state.queue, position + 1, 10)
+            position = candidate_index.next_small(problem, plan, state, state.queue, position + 1, 10)
         else:
-            position = rooms.next_candidate(problem, plan, state, state.queue, position + 1, 10, window, 10)
+            position = candidate_index.next_candidate(problem, plan, state, state.queue, position + 1, 10, window, 10)
         if position < 0:
             return positions
         positions.append(position)
@@ -84,7 +84,7 @@ def test_whoever_is_queued_no_more_is_forgotten_when_it_is_met() -> None:
     queues.dequeue(plan, state, 1)
     queues.dequeue(plan, state, 0)
     assert found(problem, plan, state) == [2, 3]
-    trees = state.classes.rooms[rooms.TREES : rooms.TREES + 16].reshape(8, 2)
+    trees = state.classes.rooms[candidate_index.TREES : candidate_index.TREES + 16].reshape(8, 2)
     assert trees[4:].tolist() == [[ABSENT, ABSENT], [ABSENT, ABSENT], [3, ABSENT], [ABSENT, 1]]
     assert dispatch.fits_now(problem, plan, state, 3)
     dispatch.start_job(problem, plan, state, 3)
@@ -97,7 +97,7 @@ def test_whoever_comes_back_is_met_again() -> None:
     queues.dequeue(plan, state, 1)
     assert found(problem, plan, state) == [0, 2]
     queues.rejoin(problem, plan, state, 1)
-    rooms.note_joined(problem, plan, state, 1)
+    candidate_index.note_joined(problem, plan, state, 1)
     assert found(problem, plan, state) == [0, 1, 2]
 
 
@@ -107,7 +107,7 @@ def licensed(needs: list[list[int]], **options: object) -> tuple[Problem, Plan, 
     pools = {name: [need[p] for need in needs] for p, name in enumerate("ab")}
     work = jobs([1] * len(needs), [10.0] * len(needs), pools=pools)
     problem, plan, state = arrived(work, machine, **{"dispatch": "easy", **options})
-    rooms.add_new_jobs(problem, plan, state)
+    candidate_index.add_new_jobs(problem, plan, state)
     return problem, plan, state
 
 
@@ -147,23 +147,23 @@ def test_newcomers_start_without_a_scan_where_nobody_else_may() -> None:
     problem, plan, state = newcomers([2, 1, 9], ["left", "right", ""])
     state.free[:] = [4, 2]
     state.counter[Counter.FREE] = 6
-    assert rooms.only_new_jobs_may_fit(problem, plan, state)
+    assert candidate_index.only_new_jobs_may_fit(problem, plan, state)
     dispatch.start_all_that_fit(problem, plan, state)
     assert np.isnan(state.start).tolist() == [False, False, True]
-    trees, rows = state.classes.rooms[rooms.TREES :], state.classes.number[ClassNumber.ROWS]
+    trees, rows = state.classes.rooms[candidate_index.TREES :], state.classes.number[ClassNumber.ROWS]
     leaves = trees[4 * rows : 7 * rows].reshape(3, rows)
     assert (leaves[:2] == ABSENT).all()
     assert leaves[2].min() == 9
-    assert rooms.next_new_job(problem, state) == -1
-    assert rooms.only_new_jobs_may_fit(problem, plan, state)
+    assert candidate_index.next_new_job(problem, state) == -1
+    assert candidate_index.only_new_jobs_may_fit(problem, plan, state)
     state.free[:] = [4, 6]
-    assert not rooms.only_new_jobs_may_fit(problem, plan, state)
+    assert not candidate_index.only_new_jobs_may_fit(problem, plan, state)
 
 
 def test_newcomers_that_come_out_of_order_are_scanned() -> None:
     """The widest first: who came last is the first in the queue, and has the nodes."""
     problem, plan, state = newcomers([1, 4], ["left", "left"], order="largest")
-    assert not rooms.only_new_jobs_may_fit(problem, plan, state)
+    assert not candidate_index.only_new_jobs_may_fit(problem, plan, state)
     dispatch.start_all_that_fit(problem, plan, state)
     assert np.isnan(state.start).tolist() == [True, False]
 
@@ -172,7 +172,7 @@ def test_another_order_begins_anew() -> None:
     """Jobs that change places in the midst of a run are met at their new ones."""
     problem, plan, state = waiting([1, 5], ["left", "right"])
     decisions.reorder_queued(problem, plan, state, np.array([1, 0]), np.array([0, 1]))
-    rooms.add_new_jobs(problem, plan, state)
+    candidate_index.add_new_jobs(problem, plan, state)
     state.free[:] = [4, 0]
     assert found(problem, plan, state) == [1]
     state.free[:] = [0, 6]
@@ -240,7 +240,7 @@ def test_the_same_jobs_start_as_where_all_are_looked_at(
 ) -> None:
     """Random logs: every start is that of scans that tell no rows apart, which look at many more jobs in vain."""
     rng, looks = random.Random(0), [0, 0]
-    begin, looked_at = rooms.begin, getattr(module, look)
+    begin, looked_at = candidate_index.begin, getattr(module, look)
 
     def untold(problem: Problem, plan: Plan, state: State) -> None:
         begin(problem, plan, state)
@@ -257,7 +257,7 @@ def test_the_same_jobs_start_as_where_all_are_looked_at(
                 looks[way] += found == (look == "could_not_start")
                 return found
 
-            monkeypatch.setattr(rooms, "begin", answer)
+            monkeypatch.setattr(candidate_index, "begin", answer)
             monkeypatch.setattr(module, look, counted)
             problem, plan, state = begun(work, machine, **chosen)
             told = state.classes.number[ClassNumber.ROWS]

@@ -23,7 +23,7 @@ backfill = plain("fedsched.engine.dispatch.easy")
 events = plain("fedsched.engine.loop.events")
 loop = plain("fedsched.engine.loop.event_loop")
 queues = plain("fedsched.engine.queue.queue_tree")
-newcomers = plain("fedsched.engine.queue.incremental_pass")
+incremental_pass = plain("fedsched.engine.queue.incremental_pass")
 TEN = fs.Federation.homogeneous(10)
 THRIFTY = fs.Federation((fs.Cluster("cluster", (fs.NodeGroup(10, off_watts=0.0),)),), power=fs.policies.Timeout(1e6))
 PARTS = (fs.Partition("all", {"cluster": "all"}), fs.Partition("most", {"cluster": "0-6"}))
@@ -63,31 +63,31 @@ def test_what_lasts_takes_of_what_the_reservation_left() -> None:
     backfill.backfill_around_head(problem, plan, state)
     assert state.clock[Clock.SHADOW] == np.inf  # nobody could have started, so nothing is reserved
     assert join(problem, plan, state, 1.0) == [0, 2]
-    assert newcomers.is_incremental(state)
+    assert incremental_pass.is_incremental(state)
     assert join(problem, plan, state, 2.0) == [0, 2]
-    assert newcomers.is_incremental(state)
+    assert incremental_pass.is_incremental(state)
 
 
 def test_it_falls_when_nodes_are_given_back_or_its_time_has_come() -> None:
     """What is free has become more, or the head's planned start is now: all are looked at anew."""
     _, _, state = passed(1.0, 9.0)
-    assert newcomers.is_incremental(state)
+    assert incremental_pass.is_incremental(state)
     state.counter[Counter.FREE] += 1
-    assert not newcomers.is_incremental(state)
+    assert not incremental_pass.is_incremental(state)
     state.counter[Counter.FREE] -= 1
     state.clock[Clock.NOW] = 10.0
-    assert not newcomers.is_incremental(state)
+    assert not incremental_pass.is_incremental(state)
     state.clock[Clock.NOW] = 9.0
-    assert newcomers.is_incremental(state)
-    newcomers.reset(state)
-    assert not newcomers.is_incremental(state)
+    assert incremental_pass.is_incremental(state)
+    incremental_pass.reset(state)
+    assert not incremental_pass.is_incremental(state)
 
 
 def test_it_falls_when_somebody_joins_before_the_head() -> None:
     """[11] A job that comes first in the queue is the new head; one behind the head leaves it as it is."""
     problem, plan, state = passed(1.0, 1.0, order=[0, 1, 3, 2])
     assert join(problem, plan, state, 1.0) == [0, 3]
-    assert newcomers.is_incremental(state)
+    assert incremental_pass.is_incremental(state)
     problem, plan, state = passed(1.0, 1.0, order=[0, 3, 1, 2])
     state.clock[Clock.NOW] = 1.0
     events.arrive_all(problem, plan, state)
@@ -148,16 +148,16 @@ def test_it_falls_when_nodes_close_or_open_or_pay(downtimes: tuple[fs.Downtime, 
     events.take_events(problem, plan, state, 2.0)
     backfill.backfill_around_head(problem, plan, state)
     events.take_events(problem, plan, state, 4.0)
-    assert newcomers.is_incremental(state)
+    assert incremental_pass.is_incremental(state)
     events.take_events(problem, plan, state, at)
-    assert not newcomers.is_incremental(state)
+    assert not incremental_pass.is_incremental(state)
 
 
 def test_a_queue_in_another_order_has_no_reservation_that_stands() -> None:
     """Whoever gives jobs other places or caps ends what stands."""
     problem, plan, state = passed(1.0, 9.0)
     plain("fedsched.engine.run.decisions").reorder_queued(problem, plan, state, np.array([2, 1]), np.array([1, 2]))
-    assert not newcomers.is_incremental(state)
+    assert not incremental_pass.is_incremental(state)
 
 
 def drawn_calendar(rng: random.Random) -> tuple[fs.Downtime, ...]:
@@ -195,7 +195,7 @@ def drawn(rng: random.Random) -> tuple[fs.Workload, fs.Federation, dict[str, obj
 def test_the_same_jobs_start_as_where_all_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """[11] Random logs: every start is that of passes that never rely on the one before; many do rely on it."""
     rng, relied = random.Random(0), 0
-    are_enough = newcomers.is_incremental
+    are_enough = incremental_pass.is_incremental
 
     def counted(state: State) -> bool:
         nonlocal relied
@@ -206,7 +206,7 @@ def test_the_same_jobs_start_as_where_all_are_looked_at(monkeypatch: pytest.Monk
         work, machine, chosen = drawn(rng)
         starts = []
         for answer in (counted, lambda state: False):
-            monkeypatch.setattr(newcomers, "is_incremental", answer)
+            monkeypatch.setattr(incremental_pass, "is_incremental", answer)
             problem, plan, state = begun(work, machine, **chosen)
             loop.run(problem, plan, state, 10_000, np.inf)
             starts.append(state.start.tolist())

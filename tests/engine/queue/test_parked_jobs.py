@@ -14,7 +14,7 @@ from fedsched.engine.queue.parked_jobs import LONGEST, ORDERS, PARKED, UNPARKED
 from fedsched.engine.queue.queue_tree import ABSENT
 
 limits = plain("fedsched.engine.optional_features.limits")
-sleepers = plain("fedsched.engine.queue.parked_jobs")
+parked_jobs = plain("fedsched.engine.queue.parked_jobs")
 queues = plain("fedsched.engine.queue.queue_tree")
 loop = plain("fedsched.engine.loop.event_loop")
 events = plain("fedsched.engine.loop.events")
@@ -108,7 +108,7 @@ def test_an_array_costs_what_it_starts(rule: str, monkeypatch: pytest.MonkeyPatc
         changed[0] += 1
         plain_leaf(*given)
 
-    for module in (sleepers, limits, queues):
+    for module in (parked_jobs, limits, queues):
         monkeypatch.setattr(module, "set_leaf", counted)
     costs = []
     for count in (40, 80, 160):
