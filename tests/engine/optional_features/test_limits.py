@@ -28,7 +28,9 @@ def starts(workload: fs.Workload, *bound: fs.Limit, rule: str = "greedy", **opti
 
 def test_without_extras_nothing_is_done() -> None:
     """Where a problem has no extras, every hook does nothing, and nobody is over a limit."""
-    hooks = {"open_all": None, "bind": False, "are_full": False, "joins": True, "take": None, "give_back": None}
+    hooks = {
+        "reset": None, "has_limits": False, "is_over_limit": False, "note_joined": True, "take": None, "give_back": None
+    }
     for name, expected in hooks.items():
         hook = getattr(limits, name)
         assert hook(*[None] * len(inspect.signature(hook).parameters)) is expected

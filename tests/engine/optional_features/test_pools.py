@@ -69,7 +69,7 @@ def test_without_extras_nothing_is_done(name: str) -> None:
     """Where a problem has no extras, every hook does nothing, and says that nothing stands in the way."""
     hook = getattr(pools, name)
     given = [None, None, *[0] * 9][: len(inspect.signature(hook).parameters)]
-    assert hook(*given) in {"are_held": (False,), "bits": (0,), "needed": (0,)}.get(name, (None, True))
+    assert hook(*given) in {"is_blocked": (False,), "bits": (0,), "needed": (0,)}.get(name, (None, True))
 
 
 def test_what_a_job_takes_is_missing_until_it_gives_it_back() -> None:

@@ -31,7 +31,8 @@ def daily(*watts: float) -> fs.Signal:
 
 def hooks() -> list[str]:
     """Return the names of the functions that the engine calls of plain problems, too."""
-    own = [one for _, one in inspect.getmembers(power_caps, inspect.isfunction) if one.__module__ == power_caps.__name__]
+    functions = inspect.getmembers(power_caps, inspect.isfunction)
+    own = [one for _, one in functions if one.__module__ == power_caps.__name__]
     return [one.__name__ for one in own if "extras: 'Extras | None'" in str(inspect.signature(one))]
 
 
@@ -40,7 +41,7 @@ def test_without_extras_nothing_is_done(name: str) -> None:
     """Where a problem has no extras, every hook does nothing, and says that nothing stands in the way."""
     hook = getattr(power_caps, name)
     rest = [None] * len(inspect.signature(hook).parameters)
-    assert hook(*rest) in ((False,) if name == "any_caps" else (None, True, np.inf))
+    assert hook(*rest) in ((False,) if name == "has_caps" else (None, True, np.inf))
     assert len(hooks()) == 7
 
 

@@ -26,7 +26,7 @@ def prepared() -> fs.engine.simulation.Simulation:  # type: ignore[name-defined]
     return prepare(log, fs.Federation(whole.clusters, calendar=[KEPT]), "fcfs", reading=Reading())
 
 
-@pytest.mark.parametrize("name", ["open_all", "joins", "waits_for_another_turn"])
+@pytest.mark.parametrize("name", ["reset", "note_joined", "is_in_other_queue"])
 def test_without_extras_nothing_is_done(name: str) -> None:
     """Where a problem has no extras nobody waits apart."""
     hook = getattr(reserved, name)
