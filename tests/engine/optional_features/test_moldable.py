@@ -31,11 +31,11 @@ def hooks() -> list[str]:
 
 @pytest.mark.parametrize("name", hooks())
 def test_without_extras_nothing_is_done(name: str) -> None:
-    """Where a problem has no extras, nobody chooses, and jobs are asked for as they are."""
+    """Where a problem has no extras, no job chooses, and each has its own tasks and estimate."""
     hook = getattr(moldable, name)
     rest = {"state": None, "tasks": np.array([7]), "estimate": np.array([7]), "j": 0}
     wanted = [rest[one] for one in [*inspect.signature(hook).parameters][1:]]
-    assert hook(None, *wanted) in ((7,) if name.startswith("asked") else (False, None))
+    assert hook(None, *wanted) in ((7,) if name.startswith("first_shape") else (False, None))
 
 
 def test_columns_are_those_of_the_state() -> None:
