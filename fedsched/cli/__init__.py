@@ -77,7 +77,7 @@ def describe(error: BaseException) -> str:
         where = "The output" if error.filename is None else error.filename
         return f"{where}: {error.strerror}{CURES.get(error.errno or 0, '')}."
     if isinstance(error, MemoryError):
-        return f"There is not enough memory for this{f' ({text})' if text else ''}; give it less, or a larger machine."
+        return f"There is not enough memory{f' ({text})' if text else ''}; use fewer jobs, or a larger machine."
     if isinstance(error, FedschedError | ValueError | TypeError) and text:
         return text
     return f"{type(error).__name__}: {text} (unexpected; --debug shows where)"

@@ -19,7 +19,7 @@ def save(figure: Any, path: str | PathLike[str]) -> None:
 
     kind = Path(path).suffix.lower().lstrip(".")
     if kind not in ("svg", "png", "pdf"):
-        raise OutputError(f"Cannot write {path}: a chart is .svg, .png or .pdf.")
+        raise OutputError(f"Cannot write {path}: a chart must be .svg, .png or .pdf.")
     still = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[kind]
     with mpl.rc_context({"svg.hashsalt": "fedsched", "hatch.linewidth": 0.5}), atomic_bytes(path) as out:
         figure.savefig(out, format=kind, dpi=110, metadata=still)

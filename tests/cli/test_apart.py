@@ -123,7 +123,7 @@ def test_what_is_read_is_not_written_over(
         given = [next(places) if word == "F" else word for word in words]
         status, out, err = call(*given)
         assert (status, out, err.count("\n")) == (2, "", 1), err
-        assert "the file that is read are one file; name another" in err
+        assert "the file that is read are the same file; name another" in err
         assert target.read_text() == "precious\n"
         assert link.is_symlink()
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([target.name, link.name])

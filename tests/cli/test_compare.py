@@ -132,7 +132,7 @@ def test_logs_of_the_same_name_are_told_apart(call: Callable[..., Any], tmp_path
         (("sample", "--nodes", "64", "--head", "5", "--package", "9", "--evaluations", "1"), "do not fill one package"),
         ((*LOG, "--alpha", "2"), "alpha=2.0 must lie between 0 and 1"),
         ((*LOG, "--against", "moga"), "Unknown method 'moga'"),
-        ((*LOG, "--out", "runs.txt"), "a list of runs is"),
+        ((*LOG, "--out", "runs.txt"), "a list of runs must be"),
         ((*LOG, "--report", "no/report.html"), "no does not exist"),
         (("none.swf", "--evaluations", "1"), "there is no such file"),
     ],
@@ -203,4 +203,4 @@ def test_what_draws_its_own_jobs_takes_no_reading(call: Callable[..., Any]) -> N
     """Tests that an option that would change nothing for gangs and markets is refused, not dropped."""
     status, _, err = call("market", *options("css"), "--objective", "cost", "--seeds", 1, "--submits", "keep")
     assert (status, err.count("\n")) == (2, 1)
-    assert "--submits says how a log's jobs are read" in err
+    assert "--submits is for logs; gang and market draw their own jobs" in err

@@ -95,7 +95,7 @@ def test_what_does_not_go_with_the_call_is_left_out(
     write(text)
     status, _, err = call(*words)
     assert status == 0
-    assert f"fedsched: from fedsched.toml, left out since it does not go with this call: {left}\n" in err
+    assert f"fedsched: from fedsched.toml, ignored because it does not fit this call: {left}\n" in err
 
 
 def test_what_the_command_line_gives_is_still_refused(write: Callable[..., Path], call: Callable[..., Any]) -> None:
@@ -164,7 +164,7 @@ def test_several_values_are_a_list(write: Callable[..., Path], call: Callable[..
         ("[optimise]\nhead = 3\n", "Unknown command 'optimise'. Did you mean 'optimize'? Known: "),
         ("[optimize]\nheads = 3\n", "Unknown key in [optimize] 'heads'. Did you mean 'head'?"),
         ('[simulate]\ntrace = "x.swf"\n', "Unknown key in [simulate] 'trace'"),
-        ("head = 3\n", "head = 3 stands in no table"),
+        ("head = 3\n", "head = 3 is in no table"),
         ("[simulate\n", "this is no TOML"),
         ("[simulate]\nhead = 2.5\n", "fedsched.toml, [simulate]: head='2.5' must be a whole number."),
         ('[simulate]\nhead = "many"\n', "head='many' must be a whole number"),
@@ -232,7 +232,7 @@ def test_root_takes_no_options_out_of_a_file_that_others_can_write(
         path.chmod(mode)
         status, _, err = call("fetch", "--json")
         assert (status == 0) == taken
-        assert ("others than root can write it" in err) == (not taken)
+        assert ("users other than root can write it" in err) == (not taken)
         assert call("fetch", "--json", "--config", "fedsched.toml")[0] == 0
     monkeypatch.setattr("fedsched.core.ownership.user", lambda: 4711)
     assert call("fetch", "--json")[0] == 0

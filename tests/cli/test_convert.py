@@ -149,7 +149,7 @@ def test_a_federation_too_small_for_all_is_said(tmp_path: Path, capsys: pytest.C
         (("a.csv", "b.csv", "--on-error", "skip"), "takes no --on-error"),
         (("sample", "b.csv", "--unit", "nodes"), "sample (swf) to csv takes no --unit"),
         (("jobs.sacct", "b.toml", "--on-error", "skip"), "jobs.sacct (sacct) to toml takes no --on-error"),
-        (("p.xml", "b.toml", "--unit", "nodes"), "p.xml (simgrid) to toml takes no --unit; it takes none"),
+        (("p.xml", "b.toml", "--unit", "nodes"), "p.xml (simgrid) to toml takes no --unit; leave it out"),
         (("jobs.sacct", "b.toml", "--federation", "c.toml"), "takes no --federation; it takes --unit."),
     ],
 )

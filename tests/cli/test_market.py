@@ -81,9 +81,9 @@ def test_errors_are_one_line(call: Callable[..., tuple[int, str, str]]) -> None:
     status, _, err = call("market", "--nodes", 3, "--tasks", 5, 5)
     assert status == 2
     assert "nodes=5 exceeds the environment's 3 nodes" in err
-    assert call("market", "--cycles", 0)[2] == "fedsched: cycles=0 must be at least 1.\n"
+    assert call("market", "--cycles", 0)[2] == "fedsched: --cycles=0 must be at least 1.\n"
     assert call("market", "--groups", 0)[0] == 2
-    assert "give that too" in call("market", "--federation", "example")[2]
+    assert "give --trace too" in call("market", "--federation", "example")[2]
 
 
 def test_a_flow_is_what_the_library_gives(call: Callable[..., tuple[int, str, str]]) -> None:
@@ -130,4 +130,4 @@ def test_options_of_a_flow_need_a_flow(call: Callable[..., tuple[int, str, str]]
     assert "leave --file, --trace, --out and --gantt out" in err
     status, _, err = call("market", "--price-from", 0, 2, "--price-demand", 1)
     assert status != 0
-    assert "give one of them" in err
+    assert "give only one of them" in err

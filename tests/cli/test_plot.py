@@ -45,7 +45,7 @@ def test_the_chosen_plan_is_drawn(
     [
         (("--choose", "energie"), "Did you mean 'energy'"),
         (("--choose", "energie", "--what", "gantt"), "Did you mean 'energy'"),
-        (("--choose", "energy", "--what", "front"), "--choose energy goes with a picture that shows a plan"),
+        (("--choose", "energy", "--what", "front"), "--choose energy is for a picture that shows a plan"),
     ],
 )
 def test_a_choice_of_nothing_is_refused(

@@ -80,7 +80,7 @@ def test_options_overrule_it_one_by_one(site: str, call: Callable[..., Any]) -> 
 
 def test_its_reading_holds_for_every_command(site: str, call: Callable[..., Any], tmp_path: Path) -> None:
     """Tests that searches, bounds and comparisons under a scenario have its reading, and say what they leave out."""
-    left = "fedsched: site.toml: [policy] is for simulate and report; {} makes nothing of it.\n"
+    left = "fedsched: site.toml: [policy] is for simulate and report; {} ignores it.\n"
     words = ("--head", 8, "--method", "random", "--evaluations", 20, "--json")
     status, out, err = call("optimize", "--scenario", site, *words)
     assert (status, err) == (0, left.format("optimize"))
@@ -107,12 +107,12 @@ def test_an_options_file_alters_no_scenario(site: str, call: Callable[..., Any])
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("simulate",), "There is nothing to read: name a log, e.g. sample, or give --scenario FILE."),
+        (("simulate",), "There are no jobs to read; name a log, e.g. sample, or give --scenario FILE."),
         (("compare", "--method", "easy"), "compare: name at least one log, e.g. sample, or give --scenario FILE."),
         (("simulate", "--scenario", "gone.toml"), "gone.toml: there is no such file; check the path of the scenario."),
-        (("simulate", "--scenario", "made.toml", "--head", 3), "--head is for logs, and the scenario's jobs are made"),
-        (("simulate", "--scenario", "site.toml", "--out", "site.toml"), "toml is no format; a plan is"),
-        (("simulate", "--scenario", "plan.csv", "--out", "plan.csv"), "the file that is read are one file"),
+        (("simulate", "--scenario", "made.toml", "--head", 3), "--head is for logs, and the scenario's jobs are"),
+        (("simulate", "--scenario", "site.toml", "--out", "site.toml"), "toml is no format; a plan must be"),
+        (("simulate", "--scenario", "plan.csv", "--out", "plan.csv"), "the file that is read are the same file"),
         (("info", "example", "--unit", "nodes"), "example, a federation, takes no --unit"),
         (("simulate", "sample", "--unit", "nodes"), "unit='nodes': it is for Slurm's dumps (sacct)"),
     ],

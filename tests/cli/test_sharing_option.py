@@ -78,4 +78,4 @@ def test_sharing_is_refused_with_the_cure_by_what_has_whole_nodes(
     """Tests that twin and study say that their jobs have whole nodes, and which command lets them share."""
     status, _, error = call(*words, "--sharing", "block")
     assert status == 2
-    assert "takes no --sharing=block yet: its jobs have whole nodes; leave it out, or let them share nodes in" in error
+    assert "takes no --sharing=block yet, because its jobs have whole nodes; leave it out, or use" in error

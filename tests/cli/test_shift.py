@@ -77,7 +77,7 @@ def test_what_it_refuses(call: Callable[..., Any], words: list[object], tmp_path
         ([], "no job may be put off"),
         (["--put-off", "0"], "no job may be put off"),
         (["--put-off", "1h", "--put-off", "soon"], "put_off='soon' must be a time"),
-        (["--put-off", "1h", "--out", tmp_path / "page.pdf"], "a report is .html or .htm"),
+        (["--put-off", "1h", "--out", tmp_path / "page.pdf"], "a report must be .html or .htm"),
     ):
         status, _, err = call(*words, *more)
         assert status == 2

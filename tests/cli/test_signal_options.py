@@ -182,14 +182,14 @@ def test_the_command_line_finds_the_cheapest_plan_by_a_time(call: Callable[..., 
         assert 0.9 * least / 1000 < told["lower_bounds"]["cost"] <= least / 1000
     status, _, said = call(*words, "--end-by", "noon")
     assert status != 0
-    assert "end_by='noon' must be a time after the begin" in said
+    assert "end_by='noon' must be a time after the first submit" in said
     status, _, said = call(*words, "--end-by", "30m")
     assert status != 0
     assert "no schedule of these jobs ends before 60.0 min after it" in said
     log.write_text("1 " + fields + "\n", encoding="utf-8")
     status, _, said = call(*words, "--end-by", "1970-01-01T03:00")
     assert status != 0
-    assert "does not say when its second 0 was; give a time after the begin: 18h" in said
+    assert "does not say when its second 0 was; give a time after the first submit: 18h" in said
 
 
 def test_options_name_forecasts(call: Callable[..., Any], tmp_path: Path) -> None:

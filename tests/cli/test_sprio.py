@@ -23,7 +23,7 @@ def test_the_table_is_slurm_s(call: Callable[..., Any]) -> None:
     printed = [line.split() for line in out.splitlines() if line.split() and line.split()[0].isdigit()]
     seen = [line.split("|")[:13] for line in (DAY / "8.exact").read_text(encoding="utf-8").splitlines()[1:]]
     assert printed[: len(seen)] == seen
-    assert f"{len(seen)} of {len(seen)} priorities are those that the queue's dump has." in out
+    assert f"{len(seen)} of {len(seen)} priorities equal those in the queue's dump." in out
 
 
 def test_json_says_all_in_full(call: Callable[..., Any]) -> None:
@@ -49,7 +49,7 @@ def test_without_shares_that_is_assumed(call: Callable[..., Any]) -> None:
     ("words", "said"),
     [
         ((DAY / "8.jobs",), "sprio needs --conf, the slurm.conf, and --assoc"),
-        ((*FILES, "--at", "soon"), "--at=soon is no time like 2027-01-12T08:00:00"),
+        ((*FILES, "--at", "soon"), "--at=soon must be a time like 2027-01-12T08:00:00"),
         ((*FILES, "--shares", "nowhere"), "nowhere: there is no such file"),
         (("nowhere", *FILES[1:]), "nowhere: there is no such file"),
     ],

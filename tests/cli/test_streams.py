@@ -147,7 +147,7 @@ def test_a_terminal_gets_what_fits_and_the_colours_it_wants(columns: int) -> Non
         (("gang", "pinto-2019-s3"), "Did you mean"),
         (("demo", "--out", "text.json/report"), "choose another folder"),
         (("generate", "lublin", "--out", "text.json/x.swf"), "a part of the path is a file"),
-        (("compare", "sample", "--evaluations", "1", "--out", "runs.csv"), "a list of runs is .jsonl."),
+        (("compare", "sample", "--evaluations", "1", "--out", "runs.csv"), "a list of runs must be .jsonl."),
     ],
 )
 def test_files_that_are_none(

@@ -51,7 +51,7 @@ def test_the_same_schedule_gives_the_same_picture(tmp_path: Path) -> None:
 
 def test_a_wrong_suffix_is_refused(tmp_path: Path) -> None:
     """A picture that is no picture is an error, and nothing is written."""
-    with pytest.raises(fs.errors.OutputError, match="a chart is"):
+    with pytest.raises(fs.errors.OutputError, match="a chart must be"):
         schedule().gantt(tmp_path / "plan.txt")
     assert not list(tmp_path.iterdir())
 

@@ -477,8 +477,8 @@ def test_a_file_is_taken_apart_once(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["result.json", "--out", "x.html", "--head", "3"], "leave out what is for logs"),
-        (["sample", "--out", "x.png"], "is no format; a report is .html"),
+        (["result.json", "--out", "x.html", "--head", "3"], "out, which is for logs"),
+        (["sample", "--out", "x.png"], "is no format; a report must be .html"),
         (["missing.json", "--out", "x.html"], "missing.json"),
         (["sample", "--nodes", "128", "--out", "x.html", "--price", "-1"], "price_per_kwh=-1.0 must be"),
     ],

@@ -53,19 +53,19 @@ def command(
     Parameters
     ----------
     action
-        list: all instances, with their hashes; show: one of them; check: plans and certificates; run: methods.
+        list: all instances and their hashes. show: one instance. check: plans and certificates. run: methods.
     names
-        Instances to list or show; files to check; methods to run, each a name or FILE.py:NAME for one of your own.
+        Instances to list or show; files to check; or methods to run, each a name, or FILE.py:NAME for your own method.
     family
-        Only instances of this family: planted, package, month, windows, partitions, shared, market, ...: list has all.
+        Only instances of this family: planted, package, month, windows, partitions, shared, … (see `list`).
     instance
-        Instance to run on: NAME for all its objectives, NAME/OBJECTIVE for one; several. Default: all of --family.
+        An instance: NAME for all its objectives, NAME/OBJECTIVE for one. May be repeated. Default: all of --family.
     seeds
         Run every method with this many seeds: 0, 1, …
     logs
-        A folder with logs of the Parallel Workloads Archive: instances that are made from them are included.
+        A folder with logs of the Parallel Workloads Archive. Instances that are made from these logs are then included.
     out
-        show: the instance's file (.json). run: the runs, one per line (.jsonl); only missing runs are run.
+        show: the instance's file (.json). run: the file of the runs (.jsonl), which adds only those that it lacks.
     report
         Write the whole comparison as one HTML page: .html.
     table
@@ -120,7 +120,7 @@ def _told(document: Document) -> dict[str, Any]:
 
 def _list(names: Sequence[str], family: str | None, logs: Path | None, out: Path | None, *, as_json: bool) -> int:
     if out is not None:
-        raise ValueError("--out writes the instance that `bench show` shows; list has none.")
+        raise ValueError("bench list takes no --out; to write one instance: fedsched bench show NAME --out FILE.json.")
     found = [_told(document) for document in _chosen(names, family, logs)]
     if as_json:
         print_json(found)

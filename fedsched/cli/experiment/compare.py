@@ -67,23 +67,23 @@ def command(
     Parameters
     ----------
     package
-        Cut each log into successive packages of this many jobs, one instance each; an incomplete last one is left out.
+        Cut each log into successive packages of this many jobs, one instance each. An incomplete last one is left out.
     method
-        A search or a policy; several as --method easy,ga or one after the other. ga:random starts from random plans.
+        A search or a policy. For several: --method easy,ga, or repeat the option. ga:random starts from random plans.
     seeds
         Run every method with this many seeds: 0, 1, …
     baseline
-        Every search starts from the schedule of this policy. May be given again. Default: the usual ones.
+        A policy from whose schedule every search starts. May be repeated. Default: the baselines of `optimize`.
     against
-        Test this method against each of the others, instead of all pairs.
+        Test this method against each other method, instead of all pairs of methods.
     by
-        The tests' unit: instance (the median of its seeds), or run: conclusions then hold for these instances only.
+        The tests' unit: instance (its seeds' median), or run, whose conclusions hold for these instances only.
     alpha
-        The accepted probability of one or more false conclusions.
+        The accepted probability of at least one false conclusion.
     out
-        Keep the runs in this file, one JSON line each (.jsonl); called again, only missing runs are run.
+        Keep the runs in this file, one JSON line each (.jsonl). The same call made again runs only what is missing.
     retry
-        Run again the runs that failed, as recorded in the file of --out.
+        Repeat the runs that are recorded in the file of --out as failed.
     report
         Write the whole comparison as one HTML page: .html.
 
@@ -109,7 +109,7 @@ def command(
     if seeds < 1:
         raise ValueError(f"--seeds={seeds} must be at least 1.")
     if retry and out is None:
-        raise NotTakenError(("retry",), "--retry runs again what the file of --out says has failed: give that too.")
+        raise NotTakenError(("retry",), "--retry repeats the failed runs in the file of --out; give --out too.")
     for name in baseline:
         if name.lower() not in POLICIES:
             raise unknown_name("policy", name, POLICIES)
@@ -189,7 +189,7 @@ def instances_of(
         given += ["submits"] * (submits != "now")
         if given:
             name = given[0].replace("_", "-")
-            raise NotTakenError(given, f"--{name} says how a log's jobs are read; gang and market draw their own.")
+            raise NotTakenError(given, f"--{name} is for logs; gang and market draw their own jobs; leave it out.")
         return found
     Objectives.of(objectives)
     wanted: list[Path | None] = [*logs] or [None]

@@ -73,25 +73,25 @@ def command(
     what
         dimitriadou-karatza-1 to -3, pinto-2014-s1 to -s3, pinto-2019-s1 or -s2; or a workload file, or `sample`.
     scheduler
-        Pinto experiments: AFCFS or LGFS (2014); AFCFS, LXF or LJFS, with a final m for migration (2019).
+        Pinto experiments: AFCFS or LGFS (2014); AFCFS, LXF or LJFS (2019; a final m adds migration, e.g. LJFSm).
     approach
-        1: a gang stays on one site; 2: it may take idle processors of all; 3: it may wait in empty queues of all.
+        1: a gang stays on one site; 2: it may use all sites' idle processors; 3: it may also wait in empty queues.
     local_rate
         Arrivals of local jobs at each of the two sites of 16 processors, per unit of time (a mean service time).
     gang_rate
         Arrivals of gangs at the grid, per unit of time.
     overhead
-        By which share a gang that spans sites runs longer: 0.1 = 10 %.
+        How much longer a gang that spans sites runs: 0.1 = 10 %.
     threshold
-        By how much a local job that overtakes a waiting gang may delay it at most.
+        The longest delay that a local job may cause a waiting gang that it overtakes.
     routing
-        Where local jobs go: shortest_waiting, idle_first, fastest or dispatch.
+        The queue that a local job joins: shortest_waiting, idle_first, fastest or dispatch.
     processors
         For a log: the number of processors of each site, as 128,256. Default: the log's machine as one site.
     grid
-        For a log: how the site of a gang is chosen: multi_site, load (default) or random.
+        For a log: the rule that chooses a gang's site: multi_site, load (default) or random.
     dispatch
-        For a log: how processors of the site are chosen: least_remaining, olb, jsq, ald or jseq (default).
+        For a log: the rule that chooses processors on the site: least_remaining, olb, jsq, ald or jseq (default).
     discipline
         For a log: which waiting job goes first: fcfs (default), afcfs, ljfs, lxf or sxf.
     order
@@ -103,11 +103,11 @@ def command(
     aging
         A job goes first once this many later arrivals have overtaken it by migration.
     preempts
-        When a local job stops gangs: never (a log's default), site (none idle there), system (none idle; pinto-2014's).
+        When a local job stops a gang: never (a log's default); site (none idle there); system (none idle anywhere).
     preempted
-        What a stopped gang does: restart from the beginning, or resume.
+        Whether a stopped gang starts again from the beginning (restart), or continues (resume).
     load
-        Pinto experiments: the offered load, as a share of what all processors can do.
+        Pinto experiments: the offered load, as a share of the capacity of all processors.
     arrivals
         Pinto experiments: take the submit times from this log, stretched to the load. Default: uniform arrivals.
     completions
@@ -115,7 +115,7 @@ def command(
     time_limit
         For a log: end the run at this time, in seconds.
     warmup
-        How many seconds from the first arrival on are left out of the figures.
+        Leave this many seconds, from the first arrival on, out of the metrics.
     replications
         The number of runs, each with its own seed; a log is run once.
 

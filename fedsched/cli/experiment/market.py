@@ -45,12 +45,12 @@ MEANINGS = {
     "makespan": "last finish",
     "alternatives": "windows that a job had to choose from, mean",
     "utilisation": "share of all node time that the batch takes",
-    "idle": "share that nobody takes",
+    "idle": "share that no job takes",
 }
 TOTALS = {
     "jobs": "that arrived",
     "served": "got a window",
-    "gone": "gave up, or their deadline passed",
+    "gone": "gave up, or missed their deadline",
     "waiting": "wait at the end",
     "wait": "cycles that served jobs waited, mean",
     "longest": "cycles, the longest wait of all",
@@ -123,13 +123,13 @@ def command(
     Parameters
     ----------
     method
-        css, slicer, backfilling or bsf; several are compared. All when not given.
+        css, slicer, backfilling or bsf. Several are compared. Default: all.
     problem
         The objective by which the virtual organisation combines the jobs' windows.
     groups
-        How many parts the slicer cuts the batch into.
+        The number of parts into which the slicer cuts the batch.
     first
-        How many jobs of the batch bsf gives to the slicer. Default: half.
+        The number of the batch's jobs that bsf gives to the slicer. Default: half.
     select
         Which jobs bsf gives to the slicer: the first, the most expensive, or the most critical in the nodes they need.
     nodes
@@ -143,35 +143,35 @@ def command(
     budget
         The smallest and the largest budget, as multiples of what the job costs on the market.
     cycles
-        How many generated domains and batches to average over.
+        The number of generated domains and batches, whose results are averaged.
     flow
         Run successive cycles in one domain: jobs without a window wait for the next cycle, and sold slots stay sold.
     period
         The time from one cycle to the next (--flow). Default: the scheduling interval.
     carried
-        Which jobs go first in a cycle (--flow): the oldest, which have waited longest (default), or the newest.
+        The jobs that go first in a cycle (--flow): those that have waited longest (oldest, the default), or newest.
     patience
-        After how many cycles without a window a job gives up (--flow). Default: never.
+        The number of cycles without a window after which a job gives up (--flow). Default: it never does.
     price_from
-        A time and a factor: from then on, all prices are multiplied by it. Several, in order of time, make a tariff.
+        A time, and a factor for all prices from then on. For a tariff, repeat the option in order of time.
     price_demand
-        How strongly prices follow demand, in stretches of 100 time units: 0: not at all; 1: in proportion to it.
+        How strongly prices follow the demand of each 100 time units: 0: not at all; 1: in proportion to it.
     file
-        Read the market from this file (.toml, see the docs on the market), instead of generating domains and batches.
+        Read nodes and jobs from this file (.toml, see the docs on the market), instead of generating them.
     trace
         Use the time that this log leaves idle on --federation under EASY, instead of a generated domain.
     federation
-        The machine of --trace: a .toml file or a shipped one's name. Default: the log's machine.
+        The machine of --trace: a .toml file, or the name of a shipped federation. Default: the log's machine.
     begin
-        Where the scheduling interval begins (--trace), in seconds after the first submission.
+        The begin of the scheduling interval (--trace), in seconds after the first submission.
     interval
         The length of the scheduling interval.
     out
-        Write the windows of the last cycle, of the first method named: .csv.
+        Write the windows of the last cycle of the first method: .csv.
     show
         Print every job's window of the last cycle (--flow: every cycle).
     gantt
-        Draw the windows of the last cycle, of the first method named: .svg, .png or .pdf.
+        Draw the windows of the last cycle of the first method: .svg, .png or .pdf.
 
     Examples
     --------
@@ -185,7 +185,7 @@ def command(
     from fedsched.plot.cycle import save
 
     if cycles < 1:
-        raise ValueError(f"cycles={cycles} must be at least 1.")
+        raise ValueError(f"--cycles={cycles} must be at least 1.")
     seed = seed or 0
     drawn: dict[str, object] = {
         "nodes": nodes,
@@ -196,32 +196,32 @@ def command(
         "interval": interval,
     }
     if file is not None:
-        _refuse("--file holds nodes and jobs of its own", drawn | {"begin": begin})
+        _refuse("--file has its own nodes and jobs", drawn | {"begin": begin})
     elif trace is not None:
-        _refuse("the nodes of --trace are the log's machine or --federation", {"nodes": nodes})
+        _refuse("the nodes of --trace are those of the log or of --federation", {"nodes": nodes})
     else:
-        _refuse("made domains begin at 0, logs (--trace) where --begin says", {"begin": begin})
+        _refuse("generated domains begin at 0, and --begin is for a log (--trace)", {"begin": begin})
     if not is_number(begin):
         raise ValueError(f"--begin={begin!r} must be a finite number of seconds.")
     if trace is not None and is_number(interval) and interval > 0 and not tells_apart(begin, interval):
         raise ValueError(
-            f"--begin={begin!r} must be nearer to the log's first submission: so far off the clock does not tell times "
-            f"of --interval={interval!r} apart."
+            f"--begin={begin!r} must be nearer to the log's first submission: a number of this size is too coarse for "
+            f"times within --interval={interval!r}."
         )
     check_output(out, (".csv",), what="a table of windows")
     check_output(gantt, CHART_FORMATS, what="a chart")
     check_apart((file, trace, federation), {"--out": out, "--gantt": gantt})
     if file is not None and (trace is not None or cycles > 1):
-        raise ValueError("--file is one cycle of its own: leave --trace and --cycles out.")
+        raise ValueError("--file is a single cycle; leave --trace and --cycles out.")
     if federation is not None and trace is None:
         raise NotTakenError(
             ("federation",),
-            "--federation is the machine of --trace: give that too, or leave both out for made domains.",
+            "--federation is the machine of --trace; give --trace too, or leave both out for generated domains.",
         )
     if not flow and (period, carried, patience) != (None, None, None):
-        raise ValueError("--period, --carried and --patience are of cycles that follow one another: give --flow too.")
+        raise ValueError("--period, --carried and --patience are for successive cycles; give --flow too.")
     if flow and (file is not None or trace is not None or out is not None or gantt is not None):
-        raise ValueError("--flow is of made domains: leave --file, --trace, --out and --gantt out.")
+        raise ValueError("--flow is for generated domains; leave --file, --trace, --out and --gantt out.")
     prices = _prices(price_from, price_demand)
     own, idle, traced, domain = None, None, None, Domain(nodes=nodes, interval=interval, prices=prices)
     if file is not None:
@@ -275,7 +275,8 @@ def command(
         return 0
     say(next(iter(last.values())).environment if cycles == 1 else f"{cycles} cycles of {counted(jobs, 'job')}")
     rows = [(name, *(number_text(means[of][name]) for of in means), text) for name, text in MEANINGS.items()]
-    rows.append(("failures", *(number_text(means[of]["failures"]) for of in means), "cycles that left a job without"))
+    unserved = "share of cycles in which a job got no window"
+    rows.append(("failures", *(number_text(means[of]["failures"]) for of in means), unserved))
     print_table("market", ("metric", *means, "meaning"), rows, align="l" + "r" * len(means) + "l")
     for name, plan in last.items():
         if show:
@@ -291,7 +292,7 @@ def _refuse(why: str, options: dict[str, object]) -> None:
     usual = inspect.signature(command).parameters
     given = [name for name, value in options.items() if value != usual[name].default]
     if given:
-        raise NotTakenError(given, f"{why}: leave --{given[0]} out.")
+        raise NotTakenError(given, f"{why}; leave --{given[0]} out.")
 
 
 def _prices(factors: tuple[tuple[float, float], ...], demand: float | None) -> Prices | None:
@@ -299,7 +300,7 @@ def _prices(factors: tuple[tuple[float, float], ...], demand: float | None) -> P
     from fedsched.market import Demand, Hours
 
     if factors and demand is not None:
-        raise ValueError("--price-from and --price-demand are two ways of setting prices: give one of them.")
+        raise ValueError("--price-from and --price-demand both set prices; give only one of them.")
     if demand is not None:
         return Demand(strength=demand)
     return Hours(factors) if factors else None

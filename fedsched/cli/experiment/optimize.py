@@ -71,21 +71,21 @@ def command(
     Parameters
     ----------
     method
-        memetic (auto), ga, ga-mf, ga-slowdown, ga-ea, pso-ea, moga, mpso-fga, sa, hc or random.
+        The search method: auto (memetic), ga, ga-mf, ga-slowdown, ga-ea, pso-ea, moga, mpso-fga, sa, hc or random.
     encoding
-        ga and ga-mf: how plans encode a job's nodes: blacklist (default) or assignment.
+        ga and ga-mf: how a plan encodes the nodes of a job: blacklist (default) or assignment.
     target
         Stop when the first objective reaches this value.
     threads
-        How many threads evaluate plans; the result does not depend on it.
+        The number of threads that evaluate plans; the result does not depend on it.
     islands
-        How many searches share the budget and exchange best plans. Default: 1, or 4 with --workers or --executor.
+        The number of searches that share the budget and exchange best plans. Default: 1; 4 with --workers, --executor.
     package
-        Plan the log in successive packages of this many jobs; needs one objective. --evaluations are per package.
+        Plan the log in successive packages of this many jobs, for one objective. --evaluations are per package.
     initial
-        Start from the plans of this saved result. May be given again.
+        Start from the plans of this saved result. May be repeated.
     checkpoint
-        Save the search's state in this file as it goes on, and resume from it when called again.
+        Save the search's state in this file as it runs. The same call made again resumes from it.
     save
         Write the whole result: .json or .json.gz.
 

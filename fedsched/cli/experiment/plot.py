@@ -34,13 +34,13 @@ def command(
     Parameters
     ----------
     result
-        A result that `fedsched optimize --save` has written.
+        A result file that `fedsched optimize --save` wrote.
     out
         The picture: .svg, .png or .pdf.
     what
         all: everything on one page; front: the front alone; gantt: the chosen plan's Gantt chart alone.
     choose
-        Which plan's Gantt chart: knee, or an objective's name for the best by it.
+        The plan of the Gantt chart: `knee` (the compromise), or an objective's name (the plan that is best in it).
 
     Examples
     --------
@@ -54,7 +54,7 @@ def command(
     check_output(out, CHART_FORMATS, what="a chart")
     check_apart((result,), {"--out": out})
     if what == "front" and choose != KNEE:
-        why = "goes with a picture that shows a plan: --what all or gantt"
+        why = "is for a picture that shows a plan (--what all or gantt)"
         raise NotTakenError(("choose",), f"--choose {choose} {why}; leave it out.")
     found = Result.load(result)
     check_choice(choose, found.objectives)

@@ -15,6 +15,7 @@ from fedsched.cli.shared.shared import (
     check_output,
     facts_of,
     load_workload,
+    option,
     print_json,
     progress_bar,
     reading_of,
@@ -51,17 +52,17 @@ def command(
     Parameters
     ----------
     source
-        A result that `fedsched optimize --save` has written; or a workload file or `sample`, which is simulated.
+        A result file that `fedsched optimize --save` wrote; or a workload file or `sample`, which is simulated.
     out
         The page: .html.
     policy
-        For a log: a policy to simulate. May be given again: shown side by side. Default: easy, or the scenario's.
+        For a log: a policy to simulate. May be repeated to compare several. Default: easy, or the scenario's policy.
     title
         The page's heading.
     price
-        The price of a kWh, in any currency; can be changed in the page.
+        The price of a kWh, in any currency. It can be changed on the page.
     co2
-        Kilograms of CO2 per kWh; can be changed in the page.
+        Kilograms of CO2 per kWh. They can be changed on the page.
 
     Examples
     --------
@@ -79,7 +80,8 @@ def command(
     given += ["policy"] * bool(policy) + ["scenario"] * (scenario is not None)
     if source is not None and _is_result(source):
         if given and given != ["from"]:
-            raise NotTakenError(given, f"{source}: a saved result has its jobs and nodes; leave out what is for logs.")
+            what = f"{source}: a saved result has its own jobs and nodes"
+            raise NotTakenError(given, f"{what}; leave {option(given[0])} out, which is for logs.")
         check_input(source)
         material = of_result(Result.load(source))
     else:

@@ -37,11 +37,11 @@ def command(
     Parameters
     ----------
     objective
-        What to save: carbon, cost or peak_watts.
+        The metric to reduce: carbon, cost or peak_watts.
     method
-        ga, moga, pso-ea or another search method that can minimise the objective.
+        The search method: ga, moga, pso-ea or another that can minimise the objective.
     out
-        Also write a page, .html: the schedules, their power over time, and prices and carbon below.
+        Also write a page (.html) with the schedules, their power over time, and prices and carbon below.
 
     Examples
     --------

@@ -60,9 +60,9 @@ def command(
     Parameters
     ----------
     more
-        More logs, each simulated by itself; --json then prints a list.
+        More logs. Each is simulated alone; --json then prints a list.
     checkpoint
-        rolling: a file in which the run saves its state, and from which it resumes when called again.
+        rolling: a file in which the run saves its state. The same call made again resumes from it.
 
     Examples
     --------

@@ -41,13 +41,13 @@ def command(
     source
         The folder of a dump, a workload file or `sample`.
     more
-        Further logs or dumps: clusters beside the first.
+        Further logs or dumps; each adds a cluster.
     scenario
-        The changes of a scenario. May be given again, one scenario each.
+        The changes that make a scenario. Repeat the option for further scenarios.
     sweep
-        Scenarios of one change at several values: nodes=80%..140%:10, set.bf_interval=30..120:30.
+        One change at several values, each a scenario: nodes=80%..140%:10, set.bf_interval=30..120:30.
     policy
-        The policy of all scenarios. Default: a dump's own scheduler, easy for a log.
+        The policy of all scenarios. Default: a dump's own scheduler; easy for a log.
     out
         Write a page: .html.
     bounds

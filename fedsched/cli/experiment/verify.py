@@ -54,7 +54,7 @@ def command(
     Parameters
     ----------
     trace
-        A log in the Standard Workload Format, also .gz, .xz, .bz2, or a shipped one's name.
+        A log in the Standard Workload Format (also .gz, .xz, .bz2), or the name of a shipped log.
     nodes
         The machine's number of nodes, if the log does not say it.
 
@@ -69,7 +69,7 @@ def command(
         raise ValueError(f"--nodes={nodes} must be at least 1.")
     if (federation is None) != (hosts is None):
         missing, there = ("hosts", "federation") if hosts is None else ("federation", "hosts")
-        raise NotTakenError((there,), f"--{there} needs --{missing} too: a log's nodes are those of a machine.")
+        raise NotTakenError((there,), f"--{there} needs --{missing} too; give both, or leave --{there} out.")
     if federation is None:
         refuse("verify without --federation", {"descriptor": descriptor}, ())
     else:
@@ -133,7 +133,7 @@ def _recorded(log: Log, machine: Path, hosts: Path, *, as_json: bool) -> int:
         say(one_line(line))
     if len(found) > SHOWN:
         say(f"and {len(found) - SHOWN:,} more")
-    say("it cannot have been so" if found else "every job had its nodes, and no node more in use than it has")
+    say("the recorded schedule is impossible" if found else "the recorded schedule is possible: no node is overused")
     return CHECK_FAILED if found else 0
 
 
@@ -144,7 +144,7 @@ def _told(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def _print_outcomes(outcomes: Sequence[Outcome]) -> None:
-    columns = ("log", "policy", "reading", "our hash", "known hash", "who gets it too", "mean wait s",
+    columns = ("log", "policy", "reading", "our hash", "known hash", "also from", "mean wait s",
                "bounded slowdown", "verdict")  # fmt: skip
     rows = [
         (
@@ -176,5 +176,5 @@ def _print_known(*, as_json: bool) -> None:
         for log in KNOWN_LOGS
         for known in log.schedules
     ]
-    columns = ("log", "policy", "reading", "known hash", "who gets it", "which file")
+    columns = ("log", "policy", "reading", "known hash", "also from", "file")
     print_table("Known schedules (fedsched verify TRACE computes them on your copy)", columns, rows, align="l" * 6)

@@ -68,7 +68,7 @@ class Settings:
         if not self.left_out:
             self._say("", used)
         else:
-            self._say(", left out since it does not go with this call", {k: wanted[k] for k in wanted if k not in used})
+            self._say(", ignored because it does not fit this call", {k: wanted[k] for k in wanted if k not in used})
         if used:
             Dict({commands[0]: used}, source=str(self.path))(app, commands, arguments)
 
@@ -84,8 +84,8 @@ def found_here() -> Path | None:
         return None
     if os.name == "posix" and ownership.user() == 0 and not ownership.only_ours(DEFAULT):
         raise ConfigError(
-            f"{DEFAULT}: others than root can write it, and root would do what it says; use it by --config {DEFAULT}, "
-            "or none by --config /dev/null."
+            f"{DEFAULT}: users other than root can write it, so root does not read it by itself; give --config "
+            f"{DEFAULT} to use it, or --config /dev/null for none."
         )
     return DEFAULT
 
@@ -104,7 +104,7 @@ def read(path: Path, app: App) -> Settings:
     tables: dict[str, dict[str, Any]] = {}
     for name, table in content.items():
         if not isinstance(table, dict):
-            raise ConfigError(f"{path}: {name} = {_toml(table)} stands in no table; put it below [optimize] or so.")
+            raise ConfigError(f"{path}: {name} = {_toml(table)} is in no table; put it below one, like [optimize].")
         known = options_of(app, name, path)
         tables[name] = {}
         for key, value in table.items():

@@ -70,8 +70,8 @@ class Log(HowRead):
         if "from" in words:
             words["format"] = words.pop("from")
         if isinstance(before, Made) and (strange := [*words.keys() - {"communication"}]):
-            option = strange[0].replace("_", "-")
-            raise NotTakenError(strange, f"--{option} is for logs, and the scenario's jobs are made; leave it out.")
+            why = "is for logs, and the scenario's jobs are generated"
+            raise NotTakenError(strange, f"{option(strange[0])} {why}; leave it out.")
         return replace(before, **words)
 
 
@@ -150,7 +150,7 @@ class Machines(OneMachine):
 
     federation: Annotated[
         tuple[Path, ...],
-        Parameter(help=f"{options.FEDERATION_NAMES}; several: one instance of each with each log."),
+        Parameter(help=f"{options.FEDERATION_NAMES}. Each log runs on each federation. {options.REPEATABLE}"),
     ] = ()
     nodes: options.Nodes = None
     uplink: options.Uplink = ()
@@ -217,48 +217,61 @@ class Policy(Group):
     policy: Annotated[
         str | None,
         Parameter(
-            help="easy (when not given), fcfs, easy-sjbf, min-min, …, any ORDER-DISPATCH or HEURISTIC-DISPATCH; "
-            "rolling plans anew as time goes by; slurm is Slurm's own scheduler, by --conf."
+            help="The policy: easy (default), fcfs, easy-sjbf, min-min, …, any ORDER-DISPATCH or HEURISTIC-DISPATCH. "
+            "rolling searches a new plan again and again during the simulation. slurm is Slurm's own scheduler and "
+            "needs --conf."
         ),
     ] = None
     order: Annotated[
         str | None,
         Parameter(
-            help="In place of the policy's queue order: fcfs, sjf, ljf, smallest, largest, saf, laf, xfactor, wfp3, "
-            "unicef, f1."
+            help="The queue order, which replaces the policy's: fcfs, sjf, ljf, smallest, largest, saf, laf, xfactor, "
+            "wfp3, unicef, f1."
         ),
     ] = None
     dispatch: Annotated[
         str | None,
         Parameter(
-            help="In place of the policy's dispatch rule: strict, greedy, local, easy, conservative or lookahead."
+            help="The dispatch rule, which replaces the policy's: strict, greedy, local, easy, conservative or "
+            "lookahead."
         ),
     ] = None
     backfill_order: Annotated[
-        str | None, Parameter(help="In place of the policy's order of backfilling: the names of --order.")
+        str | None, Parameter(help="The order of backfilling, which replaces the policy's: a name of --order.")
     ] = None
     placement: Annotated[
         str | None,
-        Parameter(help="fastest, single, home, best_fit, efficient, powerful, big_small or link_aware."),
+        Parameter(
+            help="The placement rule, which chooses each job's nodes: fastest, single, home, best_fit, efficient, "
+            "powerful, big_small or link_aware."
+        ),
     ] = None
-    method: Annotated[str | None, Parameter(help="rolling: the search (memetic, ga, sa, …).")] = None
+    method: Annotated[str | None, Parameter(help="rolling: the search method (memetic, ga, sa, …).")] = None
     window: Annotated[
-        int | None, Parameter(help="rolling: how many waiting jobs are planned; the others stand behind them.")
+        int | None, Parameter(help="rolling: the number of waiting jobs that are planned; the others come after them.")
     ] = None
-    evaluations: Annotated[int | None, Parameter(help="rolling: how many plans a search may simulate each time.")] = (
-        None
-    )
+    evaluations: Annotated[
+        int | None, Parameter(help="rolling: the number of plans that each search simulates.")
+    ] = None
     every: Annotated[
-        str | None, Parameter(help="rolling: `change`, or plan at most each so many simulated seconds.")
+        str | None,
+        Parameter(
+            help="rolling: plan whenever the queue or the running jobs change (`change`), or at most once in this many "
+            "simulated seconds."
+        ),
     ] = None
     objective: Annotated[str | None, Parameter(help="rolling: the metric to minimise.")] = None
     conf: options.SlurmConf = None
     slurm_version: options.SlurmVersion = None
     assoc: options.SlurmAccounts = ()
-    clocks: Annotated[Path | None, Parameter(help="slurm: a recording's clocks (.json), to pass when it did.")] = None
+    clocks: Annotated[
+        Path | None, Parameter(help="slurm: the recorded times of a Slurm's passes (.json); backfill begins at them.")
+    ] = None
     passes: Annotated[
         Literal["instant", "timed"] | None,
-        Parameter(help="slurm: whether backfill passes take no time (when not given) or that of their tests."),
+        Parameter(
+            help="slurm: backfill passes take no time (instant, the default), or the time of their tests (timed)."
+        ),
     ] = None
     completing: options.Completing = None
     sharing: options.Sharing = None
@@ -307,7 +320,7 @@ def scenario_of(
         base = Scenario.load(file)
         base = replace(base, jobs=log.over(base.jobs))
     else:
-        raise ValueError("There is nothing to read: name a log, e.g. sample, or give --scenario FILE.")
+        raise ValueError("There are no jobs to read; name a log, e.g. sample, or give --scenario FILE.")
     return replace(
         base,
         machine=machine.over(base.machine),
@@ -334,7 +347,7 @@ def sharing_of(
 def refuse_chart(sharing: NodeSharing | None, gantt: Path | None) -> None:
     """Refuse a chart if jobs share nodes."""
     if sharing is not None and gantt is not None:
-        raise NotTakenError(("gantt",), f"--gantt {gantt} does not go with --sharing yet; leave one of them out.")
+        raise NotTakenError(("gantt",), f"--gantt {gantt} is not supported with --sharing yet; leave one of them out.")
 
 
 def files_read(file: Path | None, *scenarios: parts.Scenario) -> list[str]:
@@ -349,4 +362,4 @@ def say_unused(file: Path | None, scenario: parts.Scenario, command: str, *, use
     usual = PolicyChoice()
     said = [one.name for one in fields(usual) if getattr(scenario.policy, one.name) != getattr(usual, one.name)]
     if file is not None and not {*said} <= {*used}:
-        say(f"fedsched: {file}: [policy] is for simulate and report; {command} makes nothing of it.", err=True)
+        say(f"fedsched: {file}: [policy] is for simulate and report; {command} ignores it.", err=True)

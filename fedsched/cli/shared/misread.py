@@ -35,7 +35,7 @@ def worded(error: CycloptsError, *, table: str = "") -> str:
         case UnusedCliTokensError() if error.unused_tokens:
             return _too_many(error)
         case RepeatArgumentError() if error.token.keyword:
-            return f"{error.token.keyword} stands there more than once; give it once."
+            return f"{error.token.keyword} is given more than once; give it once."
         case MissingArgumentError() if error.argument is not None:
             return _missing(error)
         case CoercionError() if error.token is not None and error.msg is None and error.__cause__ is None:
@@ -64,7 +64,7 @@ def _too_many(error: CycloptsError) -> str:
     arguments = () if error.app is None else error.app.assemble_argument_collection()
     places = [_called(one) for one in arguments if not one.name.startswith(("-", "*"))]
     left = ", ".join(repr(shortened(token)) for token in error.unused_tokens or ())
-    takes = f"{', '.join(places)} and no more" if places else "options alone"
+    takes = f"only {', '.join(places)}" if places else "only options"
     return f"{command} takes {takes}; leave out {left}."
 
 
@@ -74,13 +74,13 @@ def _missing(error: Any) -> str:
     if error.keyword is None and not any(token.keyword for token in argument.tokens):
         written = [token for token in error.unused_tokens or () if token.startswith("--")]
         near = nearest(argument.name, written)
-        return f"{command}: {_called(argument)} is missing{f'; {near} is no option of it' if near else ''}."
+        return f"{command}: {_called(argument)} is missing{f'; it has no option {near}' if near else ''}."
     name = error.keyword or next(token.keyword for token in argument.tokens if token.keyword)
     count, _ = argument.token_count()
     got = len(error.tokens_so_far)
     if count > 1:
-        return f"{name} takes {count} values; it has {got % count}."
-    return f"{name} stands there without its value; give it {_told(argument.hint)}."
+        return f"{name} takes {count} values, not {got % count}."
+    return f"{name} has no value; give it {_told(argument.hint)}."
 
 
 def _misfit(error: Any, table: str) -> str:

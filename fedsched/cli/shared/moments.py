@@ -20,13 +20,13 @@ def moment_said(field: str, text: str, workload: Workload) -> float:
     moment = wall_time_of(text)
     if moment is None or not math.isfinite(moment.seconds):
         raise ValueError(
-            f"{field}={shortened(repr(text))} must be a time after the begin (18h, 90m, 1.5d) or a date by the log's "
-            "clock (2027-01-12T12:00)."
+            f"{field}={shortened(repr(text))} must be a time after the first submit (18h, 90m, 1.5d) or a date by the "
+            "log's clock (2027-01-12T12:00)."
         )
     clock = clock_from(workload)
     if clock is None:
         raise ValueError(
             f"{field}={shortened(repr(text))} is a date, and the log's header does not say when its second 0 was; give "
-            "a time after the begin: 18h."
+            "a time after the first submit: 18h."
         )
     return clock.second(moment)

@@ -9,14 +9,17 @@ from cyclopts import Parameter
 
 from fedsched.model import reading
 
-LOG_FILES = "(.swf, .csv, .sacct or .json, also .gz, .xz, .bz2), or the name of a shipped one (`sample`, …)."
-FEDERATION_NAMES = "A federation (.toml, .xml, .sacct, .conf), or the name of a shipped one (example, figure-1-5, …)"
-CHOICE = "knee, or an objective's name for the best by it."
+LOG_FILES = "(.swf, .csv, .sacct or .json, also .gz, .xz, .bz2), or the name of a shipped log (`sample`, …)."
+FEDERATION_NAMES = (
+    "A federation's file (.toml, .xml, .sacct, .conf), or the name of a shipped federation (example, figure-1-5, …)"
+)
+CHOICE = "`knee` (the compromise), or an objective's name (the plan that is best in it)."
 
-STDIN = "Or `-` for the standard input, with --from."
+STDIN = "`-` reads the standard input; it needs --from."
+REPEATABLE = "May be repeated."
 FORMAT_NAMES = "swf, csv, sacct, batsim, openb or events"
 From = Annotated[
-    str | None, Parameter(name="--from", help=f"The log's format, where its name does not tell: {FORMAT_NAMES}.")
+    str | None, Parameter(name="--from", help=f"The log's format, if its name does not tell it: {FORMAT_NAMES}.")
 ]
 
 # What to work on. The type is a path, so that a shell completes file names; a shipped name passes unchanged.
@@ -25,271 +28,325 @@ MoreTraces = Annotated[Path, Parameter(name="MORE")]
 Traces = Annotated[
     Path,
     Parameter(
-        help=f"Workload files {LOG_FILES} {STDIN} `gang`: that command's scenarios are compared; `market`: its methods."
+        help=f"Workload files {LOG_FILES} {STDIN} `gang` compares that command's experiments, `market` its methods."
     ),
 ]
 Scenario = Annotated[
     Path | None,
     Parameter(
-        help="A file that says which jobs, on what machine, under which policy and reading; options overrule it."
+        help="A scenario's file: it describes jobs, machine, policy and reading. Options override what it says."
     ),
 ]
 Federation = Annotated[Path | None, Parameter(help=f"{FEDERATION_NAMES}.")]
 Nodes = Annotated[
     int | None,
-    Parameter(help="Instead of a federation: one cluster of so many equal nodes. Default: the log's machine."),
+    Parameter(
+        help="Use one cluster with this number of equal nodes instead of a federation. Default: the log's machine."
+    ),
 ]
 Uplink = Annotated[
     tuple[str, ...],
-    Parameter(help="Bytes a second of every cluster's uplink, e.g. 1.25G, or of one: NAME=1.25G. May be given again."),
+    Parameter(
+        help="The bandwidth of every cluster's uplink in bytes a second, e.g. 1.25G, or of one cluster: NAME=1.25G. "
+        f"{REPEATABLE}"
+    ),
 ]
 Pool = Annotated[
     tuple[str, ...],
     Parameter(
-        help="What jobs share beside nodes, e.g. licences: NAME=AMOUNT, or of one cluster: NAME@CLUSTER=AMOUNT. May be "
-        "given again."
+        help="A pool that jobs share in addition to nodes, e.g. licences: NAME=AMOUNT, or NAME@CLUSTER=AMOUNT for a "
+        f"pool of one cluster. {REPEATABLE}"
     ),
 ]
 Partitions = Annotated[
     Path | None,
-    Parameter(help="A TOML file of [[partition]] tables: which nodes jobs may have by the partition that they name."),
+    Parameter(
+        help="A TOML file of [[partition]] tables: the nodes that jobs may use, by the partition that they request."
+    ),
 ]
 Calendar = Annotated[
     Path | None,
     Parameter(
-        help="When which nodes are closed to jobs: a CSV file of downtimes, a TOML file of [[downtime]] tables, what "
-        "`scontrol show res` or `sacctmgr -P show events` prints, or Batsim's external events."
+        help="The downtimes, when some nodes are closed to jobs: a CSV file, a TOML file of [[downtime]] tables, the "
+        "output of `scontrol show res` or `sacctmgr -P show events`, or Batsim's external events."
     ),
 ]
 Hosts = Annotated[
     Path | None,
     Parameter(
-        help="Which nodes the hosts in a calendar's file, or in a log, are: what `scontrol show node -o` or `sinfo -N` "
-        "prints, a slurm.conf, or lines `CLUSTER = cn[001-064]`. Without it those of a calendar are counted."
+        help="A file that says which nodes the hosts named in --calendar or in a log are: the output of `scontrol show "
+        "node -o` or `sinfo -N`, a slurm.conf, or lines `CLUSTER = cn[001-064]`. Without it, a calendar's hosts are "
+        "only counted."
     ),
 ]
 CalendarOrigin = Annotated[
     str | None,
     Parameter(
-        help="The time at second 0 of the jobs, as 2027-01-12T08:00:00, in place of what the log's header tells."
+        help="The time of day and date at second 0 of the jobs, e.g. 2027-01-12T08:00:00, by the calendar's clock. "
+        "Default: the log header's."
     ),
 ]
 CalendarUntil = Annotated[
     str | None,
     Parameter(
-        help="Up to when reservations that come again do so, a time or a second of the jobs. Default: 30 days beyond "
-        "the last submit."
+        help="The end of recurring reservations, as a date or a second of the jobs. Default: 30 days after the last "
+        "submit."
     ),
 ]
 CalendarOnRunning = Annotated[
     Literal["wait", "requeue", "kill"] | None,
-    Parameter(help="What becomes of jobs in the way of outages, of Slurm's or Batsim's events. Default: outages wait."),
+    Parameter(
+        help="What happens to running jobs that an outage hits, in Slurm's or Batsim's events: the outage waits for "
+        "them (wait, the default), or they are requeued or killed."
+    ),
 ]
 CalendarVictims = Annotated[
     Literal["latest", "random", "recorded"] | None,
     Parameter(
-        help="Which jobs those are: the latest, some at random, or as recorded all that are on the very nodes, which "
-        "--hosts names. Default: latest."
+        help="Which running jobs an outage hits: those that started last (latest, the default), random ones, or all "
+        "jobs on the outage's own nodes (recorded; needs --hosts)."
     ),
 ]
-_SIGNAL = "a CSV file of times and values, for all clusters, or NAME=FILE for one. May be given again."
-Tariff = Annotated[tuple[str, ...], Parameter(help=f"What a MWh costs as time goes by: {_SIGNAL}")]
-Carbon = Annotated[tuple[str, ...], Parameter(help=f"Grams of CO2 a kWh as time goes by: {_SIGNAL}")]
-_FORECAST = "in such a file, when it is not known beforehand; figures are of what came."
-TariffForecast = Annotated[tuple[str, ...], Parameter(help=f"What plans take the price for, {_FORECAST}")]
-CarbonForecast = Annotated[tuple[str, ...], Parameter(help=f"What plans take the carbon for, {_FORECAST}")]
+_SIGNAL = f"a CSV file of times and values for all clusters, or NAME=FILE for one cluster. {REPEATABLE}"
+Tariff = Annotated[tuple[str, ...], Parameter(help=f"The price of a MWh over time: {_SIGNAL}")]
+Carbon = Annotated[tuple[str, ...], Parameter(help=f"The carbon intensity over time, in grams of CO2 a kWh: {_SIGNAL}")]
+_FORECAST = f"{_SIGNAL} Results count the actual values. Default: plans know these."
+TariffForecast = Annotated[tuple[str, ...], Parameter(help=f"The forecast of --tariff that plans use: {_FORECAST}")]
+CarbonForecast = Annotated[tuple[str, ...], Parameter(help=f"The forecast of --carbon that plans use: {_FORECAST}")]
 Cap = Annotated[
     tuple[str, ...],
     Parameter(
-        help="A cap on power, in place of the federation's: 80% of what all nodes draw when busy, 50kW, a CSV file of "
-        "times and watts, or NAME=50kW for one cluster; none. May be given again."
+        help="A power cap, which replaces the federation's: 80% (of the power of all nodes when busy), 50kW, a CSV "
+        f"file of times and watts, NAME=50kW for one cluster, or none. {REPEATABLE}"
     ),
 ]
 CapAt = Annotated[
     Literal["run", "now"] | None,
-    Parameter(help="What must leave room under a cap: a job's whole planned run (when not given), or its start."),
+    Parameter(
+        help="When a job's power must fit under the cap: throughout its planned run (run, the default), or at its "
+        "start only (now)."
+    ),
 ]
 Beyond = Annotated[
     Literal["refuse", "repeat", "last"] | None,
-    Parameter(help="What holds where such a signal ends before the schedule: nothing, it again, or its last value."),
+    Parameter(
+        help="If a file of --tariff, --carbon or --cap ends before the schedule: raise an error (refuse, the default), "
+        "repeat it, or keep its last value (last)."
+    ),
 ]
 SignalOrigin = Annotated[
     str | None,
-    Parameter(help="The time at second 0 of the jobs by the signals' clock, in place of what the log's header tells."),
+    Parameter(
+        help="The time of day and date at second 0 of the jobs, by the clock of --tariff, --carbon and --cap. Default: "
+        "the log header's."
+    ),
 ]
 SignalZone = Annotated[
-    str | None, Parameter(help="The zone of the signals' times: UTC (when not given), another, or local, the log's.")
+    str | None,
+    Parameter(
+        help="The time zone of the files of --tariff, --carbon and --cap: UTC (default), another zone's name, or local "
+        "(the log's own zone)."
+    ),
 ]
 Power = Annotated[
     str | None,
     Parameter(
-        help="Whether idle nodes go off: always (when not given), timeout:10m (after so long; timeout:10m:4 keeps 4 "
-        "of each group on; timeout:10m:suspend=20:resume=30: only 20 nodes of a cluster go off a minute, and 30 boot), "
-        "reserve:4 (4 of each group are kept ready, others boot for jobs to come), planned (where a gap in the "
-        "schedule saves energy). Groups say off_watts, boot_seconds, …"
+        help="When idle nodes are switched off. always: they stay on. timeout:10m: after 10 idle minutes. "
+        "timeout:10m:4: the same, but 4 idle nodes of each group stay on. timeout:10m:suspend=20:resume=30: the same, "
+        "but at most 20 nodes of a cluster go off and 30 boot per minute. reserve:4: 4 idle nodes of each group are "
+        "kept on for the next jobs. planned: if the gap to the next job is long enough to save energy. Default: the "
+        "federation's, or always. A federation's file gives boot times and power (boot_seconds, off_watts, …)."
     ),
 ]
 Communication = Annotated[
     str | None,
-    Parameter(help="Draw what jobs send, which logs do not tell: a task's median bytes a second, e.g. 10M."),
+    Parameter(
+        help="Draw the jobs' communication at random, because logs do not record it: the median of a task's rate in "
+        "bytes a second, e.g. 10M."
+    ),
 ]
-Head = Annotated[int | None, Parameter(help="Only the first so many jobs of each log.")]
-Sample = Annotated[int | None, Parameter(help="Only so many jobs of each log, drawn at random.")]
+Head = Annotated[int | None, Parameter(help="Use only this many first jobs of each log.")]
+Sample = Annotated[int | None, Parameter(help="Use only this many jobs of each log, drawn at random.")]
 Sites = Annotated[
     Literal["auto", "partition", "none"] | None,
-    Parameter(help="What a log's sites are: its partitions or clusters as it has them (auto), partitions, or none."),
+    Parameter(
+        help="What becomes the sites of a log's jobs: its partitions or clusters, if it has any (auto, the default), "
+        "its partitions (partition), or nothing (none)."
+    ),
 ]
 Queues = Annotated[
     Literal["auto", "partition", "none"] | None,
     Parameter(
-        help="Whether the queues of an SWF log are the partitions that jobs ask for (partition) or not (none); not "
-        "given they are where fedsched wrote it so."
+        help="Whether the queue of a job in an SWF log is the partition that it requests (partition), or not (none). "
+        "auto, the default: only if fedsched wrote the log so."
     ),
 ]
 Descriptor = Annotated[
     str | None,
     Parameter(
-        help="What the fields beyond the 18th of an SWF log are: names, as host,queue, or metacentrum. Not given they "
-        "are kept by their places."
+        help="The names of an SWF log's fields after the 18th: with commas, as host,queue, or metacentrum. Default: "
+        "the names in the log's header, else numbers."
     ),
 ]
 Unit = Annotated[
     Literal["cpus", "nodes"] | None,
-    Parameter(help="Whether tasks are the cpus (when not given) or the nodes of Slurm's jobs."),
+    Parameter(help="Whether a task is a CPU (cpus, the default) or a node (nodes) of Slurm's jobs."),
 ]
 OverRequest = Annotated[
     Literal["raise", "cap", "keep"] | None,
     Parameter(
-        help="What a log's job that ran past its request gets: the request raised (when not given), the run cut, or "
-        "both kept."
+        help="For a log's job that ran longer than its requested time: raise the request (raise, the default), cut the "
+        "run time (cap), or keep both (keep)."
     ),
 ]
 Cancelled = Annotated[
     Literal["drop", "keep"] | None,
     Parameter(
-        help="What a log's job that was cancelled in the queue is: none (when not given), or one that leaves the queue "
-        "when it did then, unless it starts before, and runs for as long as it asked."
+        help="For a log's job that was cancelled while it waited: leave it out (drop, the default), or keep it (keep). "
+        "A kept job leaves the queue at the recorded time; if it starts before, it runs for its requested time."
     ),
 ]
 Feedback = Annotated[
     str | None,
     Parameter(
-        help="Jobs are submitted when others have ended and their users have thought: swf (fields 17 and 18 of the "
-        "log) or sessions[:GAP] (of users, ended by GAP seconds without a submit; 3600 when not given)."
+        help="Submit jobs a think time after earlier jobs have ended. swf: as fields 17 and 18 of the log say. "
+        "sessions[:GAP]: by sessions of users; a session ends after GAP seconds without a submit (default: 3600)."
     ),
 ]
 TasksPerNode = Annotated[
     int | None,
-    Parameter(help="So many tasks of a job stand on each of its nodes. Without it a task has a node of its own."),
+    Parameter(help="The number of tasks that a job places on each of its nodes. Default: each task has its own node."),
 ]
 OnError = Annotated[
     Literal["raise", "skip"] | None,
-    Parameter(help="Whether a log's malformed line is an error (when not given), or skipped and counted."),
+    Parameter(help="For a malformed line in a log: raise an error (raise, the default), or skip and count it (skip)."),
 ]
 Submits = Annotated[
     reading.Submits,
-    Parameter(help="Whether all jobs wait already when the first is submitted, or keep their submit times."),
+    Parameter(help="Whether all jobs wait from the first submit on (now), or keep their submit times (keep)."),
 ]
 _PUT_OFF = (
-    "By how long plans may put off each job, to cheaper or cleaner hours: 4h, 90m; in place of the log's column slack"
+    "How long plans may delay each job, e.g. 4h or 90m, to cheaper or cleaner hours. Default: the log's column slack"
 )
-PutOff = Annotated[str | None, Parameter(help=f"{_PUT_OFF}, which 0 takes away.")]
-PutOffs = Annotated[tuple[str, ...], Parameter(help=f"{_PUT_OFF}. May be given again.")]
+PutOff = Annotated[str | None, Parameter(help=f"{_PUT_OFF}; 0 ignores that column.")]
+PutOffs = Annotated[tuple[str, ...], Parameter(help=f"{_PUT_OFF}. {REPEATABLE}")]
 Gear = Annotated[
     int | None,
-    Parameter(help="Run all jobs in this gear of their nodes, a slower one that draws less (NodeGroup gears)."),
+    Parameter(
+        help="Run all jobs in this gear of their nodes: 0 is full speed; 1, 2, … are the slower gears in the "
+        "federation's file, which draw less power."
+    ),
 ]
 Gears = Annotated[
     bool,
-    Parameter(help="Let plans choose in which gear of its nodes each job runs: as --alternatives free does of shapes."),
+    Parameter(
+        help="Let plans choose the gear in which each job runs: full speed, or a slower one that draws less power."
+    ),
 ]
 EndBy = Annotated[
     str | None,
     Parameter(
-        help="When all jobs are to have ended: a time after the first submit (18h, 1.5d) or a date by the log's clock "
-        "(2027-01-12T12:00). Jobs that say no slack may be put off as far as that leaves."
+        help="The time by which all jobs should have ended: a time after the first submit (18h, 1.5d), or a date by "
+        "the log's clock (2027-01-12T12:00). Jobs without slack may be delayed as far as this allows."
     ),
 ]
 Sharing = Annotated[
     Literal["first", "best", "least_loaded", "pack", "spread", "block"] | None,
-    Parameter(help="Jobs share nodes: which ones tasks take first. Without it a task has a node of its own."),
+    Parameter(
+        help="Let jobs share nodes; the value says which nodes tasks take first. Default: each task has its own node."
+    ),
 ]
 NoSharing = Annotated[str | None, Parameter(show=False)]  # where jobs have whole nodes: refused, with advice
 Reservation = Annotated[
     Literal["resources", "nodes"] | None,
-    Parameter(help="sharing: easy sees what each job frees (when not given), or nodes as their last job ends."),
+    Parameter(
+        help="With --sharing: EASY's reservation counts what each running job frees (resources, the default), or a "
+        "node only when its last job ends (nodes)."
+    ),
 ]
 
 # What is known and how the machine behaves.
 SameTime = Annotated[
-    reading.SameTime | None, Parameter(help="How events of one instant are read: batch when not given.")
+    reading.SameTime | None,
+    Parameter(
+        help="Events at the same time: all first, then one scheduling pass (batch, the default), or a pass after each "
+        "(sequential)."
+    ),
 ]
 Knowledge = Annotated[
     reading.Knowledge | None,
     Parameter(
-        help="Whether plans see the users' estimates (simulate, report, when not given) or the true run times (else)."
+        help="Whether plans know the users' estimates (estimate) or the true run times (runtime). Default: estimate "
+        "for simulate, report and tune, else runtime."
     ),
 ]
 Saturation = Annotated[
     reading.Saturation | None,
     Parameter(
-        help="Whether rates follow the uplinks' load (when not given), stay as at the start, or are fair shares."
+        help="Communication over saturated uplinks: a job's rate follows their load (dynamic, the default), stays as "
+        "at its start (static), or is its max-min fair share (fair)."
     ),
 ]
 SlurmConf = Annotated[
     Path | None,
     Parameter(
-        help="The slurm.conf, or the folder of a dump; --policy slurm takes it for the machine too, if none is given."
+        help="A slurm.conf, or the folder of a dump. --policy slurm also takes the machine from it, if none is given."
     ),
 ]
 SlurmVersion = Annotated[
     str | None,
     Parameter(
-        help="slurm: of which Slurm the conf is (22.05): SelectType and PriorityType that it does not name have "
-        "the defaults of that one, or of the newest."
+        help="slurm: the conf's Slurm version, e.g. 22.05. It sets the defaults of SelectType and PriorityType. "
+        "Default: the newest."
     ),
 ]
 SlurmAccounts = Annotated[
     tuple[Path, ...],
     Parameter(
         consume_multiple=True,
-        help="Slurm's accounts and QOS: what `sacctmgr dump CLUSTER`, `sacctmgr -P show assoc tree`, "
-        "`sacctmgr -P show qos` print.",
+        help="Slurm's accounts and QOS: files with the output of `sacctmgr dump CLUSTER`, `sacctmgr -P show assoc "
+        "tree` or `sacctmgr -P show qos`.",
     ),
 ]
 Completing = Annotated[
-    int | None, Parameter(help="slurm: for how many seconds nodes stay busy after a job's end. Default: 0.")
+    int | None, Parameter(help="slurm: the seconds that nodes stay busy after a job's end. Default: 0.")
 ]
 Alternatives = Annotated[
     reading.Choice | None,
     Parameter(
-        help="Which shape jobs have that may have several: the recorded one (fixed, when not given), that of the least "
-        "tasks × planned time (smallest_area), that which is planned to end first as a job joins the queue "
-        "(earliest_finish), or whichever a plan chooses (free)."
+        help="The shape of jobs that have several: the recorded one (fixed, the default), the one of the least tasks × "
+        "planned time (smallest_area), the one that is planned to end first when the job joins the queue "
+        "(earliest_finish), or the one that a plan chooses (free)."
     ),
 ]
-KillAtEstimate = Annotated[bool | None, Parameter(help="Jobs end at their estimate.")]
+KillAtEstimate = Annotated[bool | None, Parameter(help="Kill jobs at their estimate.")]
 
 # Budgets, workers and random seeds.
 Objectives = Annotated[
     tuple[str, ...],
-    Parameter(help="A metric to minimise, e.g. makespan, energy, bounded_slowdown; several make a front."),
+    Parameter(help="A metric to minimise, e.g. makespan, energy, bounded_slowdown. Several give a Pareto front."),
 ]
-Seconds = Annotated[float | None, Parameter(help="Search for so many seconds.")]
+Seconds = Annotated[float | None, Parameter(help="The search's budget, in seconds.")]
 Evaluations = Annotated[
-    int | None, Parameter(help="Search so many plans (optimize without any budget: 30,000,000 / jobs).")
+    int | None,
+    Parameter(help="The search's budget, in simulated plans. optimize without a budget takes 30,000,000 / jobs."),
 ]
-Workers = Annotated[int, Parameter(help="So many processes at the same time: compare's runs, optimize's islands.")]
+Workers = Annotated[
+    int,
+    Parameter(help="The number of processes that work in parallel: on runs (compare, bench) or islands (optimize)."),
+]
 Executor = Annotated[
-    str | None, Parameter(help="Where they work: threads, processes, dask:ADDRESS (a scheduler or its file) or mpi.")
+    str | None,
+    Parameter(help="Where workers run: threads, processes, dask:ADDRESS (a Dask scheduler or its file) or mpi."),
 ]
 Seed = Annotated[
     int | None,
     Parameter(
-        help="0 when not given. Same seed, same answer: on any number of threads, and where no --seconds are given."
+        help="The random seed. The same seed gives the same result on any number of threads, unless --seconds limits "
+        "the search. Default: 0."
     ),
 ]
-Choose = Annotated[str, Parameter(help=f"Which plan of a front is written or drawn: {CHOICE}")]
+Choose = Annotated[str, Parameter(help=f"Which plan of a front to write or draw: {CHOICE}")]
 
 # Outputs.
 OutPlan = Annotated[Path | None, Parameter(help="Write the schedule: .csv, .swf (both also .gz) or .json.")]
@@ -301,7 +358,7 @@ EVERYWHERE = "Everywhere"
 Config = Annotated[
     Path | None,
     Parameter(
-        help="Take options from this file, a table for each command. Default: fedsched.toml, where there is one.",
+        help="Read options from this file; it has a table for each command. Default: fedsched.toml, if it exists.",
         group=EVERYWHERE,
     ),
 ]

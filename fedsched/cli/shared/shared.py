@@ -57,8 +57,9 @@ def refuse(what: str, given: Mapping[str, object], known: Sequence[str]) -> None
     """Raise if an option outside `known` is given (is not None); the message says which options there are."""
     others = [name for name, value in given.items() if value is not None and name not in known]
     if others:
-        taken = ", ".join(f"--{one.replace('_', '-')}" for one in known if one in given) or "none of this kind"
-        raise NotTakenError(others, f"{what} takes no --{others[0].replace('_', '-')}; it takes {taken}.")
+        known_here = ", ".join(option(one) for one in known if one in given)
+        cure = f"it takes {known_here}" if known_here else "leave it out"
+        raise NotTakenError(others, f"{what} takes no {option(others[0])}; {cure}.")
 
 
 def refuse_sharing(what: str, sharing: str | None) -> None:
@@ -66,8 +67,8 @@ def refuse_sharing(what: str, sharing: str | None) -> None:
     if sharing is not None:
         raise NotTakenError(
             ("sharing",),
-            f"{what} takes no --sharing={sharing} yet: its jobs have whole nodes; leave it out, or let them share nodes"
-            " in: fedsched simulate LOG --policy slurm --conf CONF --sharing block.",
+            f"{what} takes no --sharing={sharing} yet, because its jobs have whole nodes; leave it out, or use: "
+            "fedsched simulate LOG --policy slurm --conf CONF --sharing block.",
         )
 
 
@@ -238,7 +239,7 @@ def check_output(path: Path | None, kinds: Sequence[str], *, what: str = "a plan
     kind = suffixes[-1] if suffixes else ""
     if kind not in kinds:
         known = " or ".join(part for part in (", ".join(kinds[:-1]), kinds[-1]) if part)
-        raise OutputError(f"Cannot write {path}: {kind or 'no suffix'} is no format; {what} is {known}.")
+        raise OutputError(f"Cannot write {path}: {kind or 'no suffix'} is no format; {what} must be {known}.")
     from fedsched.io.atomic import check_writable
 
     check_writable(path)
@@ -248,7 +249,7 @@ def check_output(path: Path | None, kinds: Sequence[str], *, what: str = "a plan
 def check_no_link(path: Path) -> None:
     """Refuse a default output path that is a symbolic link: it may be planted to have another file overwritten."""
     if path.is_symlink():
-        raise OutputError(f"Cannot write {path}: it is a link to {path.readlink()}; say by --out what to write.")
+        raise OutputError(f"Cannot write {path}: it is a link to {path.readlink()}; name the file with --out.")
 
 
 def check_apart(sources: Iterable[Path | str | None], written: Mapping[str, Path | None]) -> None:
@@ -263,7 +264,7 @@ def check_apart(sources: Iterable[Path | str | None], written: Mapping[str, Path
             continue
         before = taken.setdefault(path.resolve(), option)
         if before != option:
-            raise OutputError(f"Cannot write {path}: {option} and {before} are one file; name another.")
+            raise OutputError(f"Cannot write {path}: {option} and {before} are the same file; name another.")
 
 
 def check_choice(choose: str, objectives: Sequence[str]) -> None:

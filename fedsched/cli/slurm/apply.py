@@ -42,7 +42,7 @@ def command(
 
     runner = steering.runner_of(recorded)
     if recorded is not None and not dry_run:
-        raise SteerError("--recorded: a record cannot be changed; add --dry-run, or run it where Slurm is.")
+        raise SteerError("--recorded: a record cannot be changed; add --dry-run, or leave --recorded out to use Slurm.")
     queue = read_queue(runner, clocks=not undo)
     file = steering.undo_file_of("undo", queue.cluster, undo_file, state, recorded=recorded, dry_run=dry_run)
     with only_one(None if dry_run else file):
@@ -74,7 +74,7 @@ def _undone(hand: Hand, queue: Queue, *, json: bool, dry_run: bool) -> None:
             say(line)
         say(f"{'to undo' if dry_run else 'undone'}: {counted(len(wanted), 'command')}")
     if others:
-        say(f"left as somebody else has changed them since: {first_of(others)}", err=True)
+        say(f"not restored, because another user has changed them since: {first_of(others)}", err=True)
 
 
 def _given(hand: Hand, queue: Queue, aims: Aims, *, json: bool, dry_run: bool) -> None:

@@ -26,7 +26,7 @@ def now(folder: Path | None, given: Mapping[str, Any], json: bool) -> int:
     known = _numbers(given, "draws", "share", "seed")
     if given["score"] is not None:
         if folder is None:
-            raise ValueError("twin now --score needs a dump, which tells what happened: fedsched twin now FOLDER.")
+            raise ValueError("twin now --score needs a dump with the actual starts: fedsched twin now DUMP --score N.")
         with progress_bar("forecasting") as progress:
             scored = score(folder, moments=given["score"], progress=progress, **known)
         if json:
@@ -98,11 +98,11 @@ def _say_why(found: Why) -> None:
     say(f"Job {job.target} of {job.user}, {counted(job.nodes, 'node')} in {job.partition}, has waited "
         f"{span(now_ - job.submit)}; Slurm says: {found.reason or 'nothing'}")  # fmt: skip
     if not found.causes:
-        say("Nothing keeps it: it starts when Slurm looks next.")
+        say("Nothing keeps the job from starting: it starts at Slurm's next pass.")
     for cause in found.causes:
         say(f"{cause.kind}: {cause.what}{_over(cause, here)}{_without(cause, here)}")
-    say(f"As things are it starts {_range(found.forecast, here)}." if found.forecast else
-        "As things are nobody knows when it starts.")  # fmt: skip
+    say(f"As things are, it starts {_range(found.forecast, here)}." if found.forecast else
+        "Its start cannot be forecast.")  # fmt: skip
     for note in found.notes:
         say(note)
 
@@ -170,7 +170,7 @@ def _say_score(found: Score) -> None:
         ("", "within range (of resampled moments)", "mean error, s", "pinball loss, s"), rows, align="lrrr",
     )  # fmt: skip
     low, high = (min(1.0, max(0.0, found.share + side * 2.0 * found.by_chance)) for side in (-1.0, 1.0))
-    say(f"of so few jobs ranges that are right hold {low:.0%} to {high:.0%} (two standard errors)")
+    say(f"with this number of jobs, correct ranges hold {low:.0%} to {high:.0%} of starts (two standard errors)")
     for note in found.notes:
         say(note)
 

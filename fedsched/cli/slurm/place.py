@@ -28,9 +28,9 @@ def command(
     evaluations: options.Evaluations = None,
     seconds: options.Seconds = None,
     due: Annotated[
-        float | None, Parameter(help="Only who would start within so many seconds. Default: everybody.")
+        float | None, Parameter(help="Place only jobs that would start within this many seconds. Default: all.")
     ] = None,
-    looks: Annotated[int, Parameter(help="End after so many looks.")] = 1,
+    looks: Annotated[int, Parameter(help="End after this many looks at the queue.")] = 1,
     pause: steering.Pause = 30.0,
     most: steering.Most = None,
     dry_run: steering.DryRun = False,
@@ -63,7 +63,7 @@ def command(
     from fedsched.site.steer.watching import PATIENCE
 
     if recorded is not None and not dry_run:
-        raise SteerError("--recorded: a record cannot be changed; add --dry-run, or run it where Slurm is.")
+        raise SteerError("--recorded: a record cannot be changed; add --dry-run, or leave --recorded out to use Slurm.")
     if looks < 1:
         raise SteerError(f"--looks {looks} must be at least 1.")
     runner = steering.runner_of(recorded, keep, sparing=True)
@@ -92,7 +92,7 @@ def command(
                 _looked(placer, aims, due, json=json, dry_run=dry_run)
                 failures = 0
             except KeyboardInterrupt:
-                changes = "no job was changed" if dry_run else "fedsched place --undo takes back what was placed"
+                changes = "no job was changed" if dry_run else "fedsched place --undo takes the placements back"
                 return steering.interrupted(changes)
             except FedschedError as error:
                 failures += 1
@@ -144,8 +144,8 @@ def _say(placing: Placing) -> None:
     )  # fmt: skip
     if placing.left:
         say(
-            f"{counted(len(placing.left), 'job')} stay as they are, as job {placing.left[0].target}: jobs of several "
-            "parts, arrays on several clusters, and those whom no cluster has room for without making somebody late"
+            f"not placed: {counted(len(placing.left), 'job')}, e.g. {placing.left[0].target}: jobs of several parts, "
+            "arrays on several clusters, and jobs that fit on no cluster without making another job late"
         )
     for note in placing.notes:
         say(note)

@@ -36,9 +36,9 @@ def command(
     queue
         The output of `scontrol -o show job`; or `sample`, a shipped queue with all files of its cluster.
     shares
-        The output of `sshare -a -l -P`: how much each user has used. Default: no usage.
+        The output of `sshare -a -l -P`, with the usage of each user. Default: no usage.
     at
-        When Slurm last computed priorities, as 2027-01-12T08:00:00. Default: when most of them equal the queue's.
+        When Slurm last computed priorities, as 2027-01-12T08:00:00. Default: the time that fits most priorities.
 
     Examples
     --------
@@ -59,12 +59,12 @@ def command(
     if str(queue) == SAMPLE and not queue.exists():
         queue, conf, assoc, shares = _shipped(conf, assoc, shares)
     if conf is None or not assoc:
-        raise TraceError("sprio needs --conf, the slurm.conf, and --assoc, what sacctmgr says of accounts and QOS.")
+        raise TraceError("sprio needs --conf, the slurm.conf, and --assoc, sacctmgr's output on accounts and QOS.")
     for path in (queue, *([] if dump_of(conf) else [conf]), *assoc, *([shares] if shares else [])):
         check_input(path)
     moment = None if at is None else wall_time_of(at)
     if at is not None and (moment is None or moment.seconds != moment.seconds):
-        raise TraceError(f"--at={at} is no time like 2027-01-12T08:00:00.")
+        raise TraceError(f"--at={at} must be a time like 2027-01-12T08:00:00.")
     slurm_conf = with_version(read_slurm_conf(conf), slurm_version)
     parameters = PriorityParameters.of(slurm_conf)
     associations = Associations.read(*assoc, cluster=slurm_conf.parameters.get("clustername", ""))
@@ -78,9 +78,9 @@ def command(
         print_json({"at": f"{WallTime(when)}" if found else None, "same": same, "notes": notes,
                     "jobs": [_told(one) for one in found]})  # fmt: skip
         return 0
-    print_table(f"priorities of {WallTime(when)}" if found else "nobody waits", COLUMNS, [_cells(one) for one in found],
+    print_table(f"priorities of {WallTime(when)}" if found else "no job waits", COLUMNS, [_cells(one) for one in found],
                 align="rlrrrrrrrrrrl")  # fmt: skip
-    say(f"{same} of {len(found)} priorities are those that the queue's dump has.")
+    say(f"{same} of {len(found)} priorities equal those in the queue's dump.")
     for note in notes:
         say(note)
     return 0

@@ -20,36 +20,36 @@ if TYPE_CHECKING:
 Recorded = Annotated[
     Path | None,
     Parameter(
-        help="A folder that --keep has written, in place of the Slurm here; or a queue that ships: `sample`, or "
-        "`federation`, those of two clusters."
+        help="Read the queue from a folder that --keep has written, instead of the live Slurm; or a shipped queue: "
+        "`sample`, or `federation` (two clusters)."
     ),
 ]
-TO_UNDO = "fedsched apply --undo gives the jobs that were changed back what they had"
+TO_UNDO = "fedsched apply --undo restores the values of the jobs that were changed"
 Keep = Annotated[
-    Path | None, Parameter(help="A new folder for what Slurm's commands print, to be looked at elsewhere.")
+    Path | None, Parameter(help="Save the output of Slurm's commands in this new folder, for --recorded.")
 ]
 
 State = Annotated[
     Path | None,
     Parameter(
-        help="The folder for undo files, which nobody else may write to. Default: $STATE_DIRECTORY; for root "
+        help="The folder for undo files; no other user may have write access. Default: $STATE_DIRECTORY; for root "
         "/var/lib/fedsched; else $XDG_STATE_HOME/fedsched or ~/.local/state/fedsched."
     ),
 ]
 UndoFile = Annotated[
     Path | None,
     Parameter(
-        help="Where what jobs had before is kept until it is undone. Default: a file for each cluster in the state "
-        "folder."
+        help="The file that keeps the jobs' former values until they are restored. Default: a file for each cluster in "
+        "the state folder."
     ),
 ]
-Slack = Annotated[float, Parameter(help="How many seconds after its forecast a job may start at the latest.")]
-Undone = Annotated[bool, Parameter(help="Give all jobs of the undo file back what they had.")]
-Pause = Annotated[float, Parameter(help="Seconds between two looks at the queue.")]
+Slack = Annotated[float, Parameter(help="The most seconds by which a job may start after its forecast.")]
+Undone = Annotated[bool, Parameter(help="Restore the former values of all jobs in the undo file.")]
+Pause = Annotated[float, Parameter(help="The seconds between two looks at the queue.")]
 Most = Annotated[
-    int | None, Parameter(help="Change at most so many jobs at once, those first that matter most. Default: all.")
+    int | None, Parameter(help="Change at most this many jobs at once, the most important first. Default: all.")
 ]
-DryRun = Annotated[bool, Parameter(help="Print the commands, and run none that changes anything.")]
+DryRun = Annotated[bool, Parameter(help="Print the commands, but run none that changes anything.")]
 
 
 @Parameter(name="*")
@@ -57,11 +57,11 @@ DryRun = Annotated[bool, Parameter(help="Print the commands, and run none that c
 class Whose(Group):
     """Which jobs are steered."""
 
-    qos: Annotated[tuple[str, ...], Parameter(help="Only jobs of this QOS. May be given again.")] = ()
-    partition: Annotated[tuple[str, ...], Parameter(help="Only jobs of this partition. May be given again.")] = ()
-    account: Annotated[tuple[str, ...], Parameter(help="Only jobs of this account. May be given again.")] = ()
-    user: Annotated[tuple[str, ...], Parameter(help="Only jobs of this user. May be given again.")] = ()
-    leave: Annotated[tuple[int, ...], Parameter(help="Not this job, by its number. May be given again.")] = ()
+    qos: Annotated[tuple[str, ...], Parameter(help=f"Only jobs of this QOS. {options.REPEATABLE}")] = ()
+    partition: Annotated[tuple[str, ...], Parameter(help=f"Only jobs of this partition. {options.REPEATABLE}")] = ()
+    account: Annotated[tuple[str, ...], Parameter(help=f"Only jobs of this account. {options.REPEATABLE}")] = ()
+    user: Annotated[tuple[str, ...], Parameter(help=f"Only jobs of this user. {options.REPEATABLE}")] = ()
+    leave: Annotated[tuple[int, ...], Parameter(help=f"Leave out the job with this number. {options.REPEATABLE}")] = ()
 
     def choice(self) -> Choice:
         """Return the selection of jobs that these options make."""
@@ -80,7 +80,10 @@ class Steered(Whose):
     seconds: options.Seconds = None
     drift: Annotated[
         int | None,
-        Parameter(help="How far priorities may move apart while a plan lasts. Default: as far as weights let them."),
+        Parameter(
+            help="How far the priorities of two jobs may drift apart before the plan is over. Default: the largest "
+            "drift that the priority weights allow."
+        ),
     ] = None
     seed: options.Seed = None
     most: Most = None
@@ -188,13 +191,13 @@ def say_plan(plan: Plan) -> None:
         COLUMNS, rows_of(plan), align="lllrrrrrllrr",
     )  # fmt: skip
     if plan.starts:
-        say(f"mean wait {span(before)} as things are, {span(after)} by the plan ({_share(before, after)}); "
-            f"all have ended by {clock(plan.ends[0])}, {clock(plan.ends[1])}")  # fmt: skip
+        say(f"mean wait: {span(before)} without the plan, {span(after)} with it ({_share(before, after)}); "
+            f"last end: {clock(plan.ends[0])}, {clock(plan.ends[1])}")  # fmt: skip
         later = plan.later
         longest = f", the longest job {later[0].job.target} by {span(later[0].later)}" if later else ""
-        say(f"{counted(len(later), 'job')} wait longer than as things are{longest}; none later than its forecast and "
-            f"{span(plan.slack)}" if not plan.late else
-            f"{counted(len(plan.late), 'job')} start after what was promised, in any order that was found")  # fmt: skip
+        say(f"waits longer with the plan: {counted(len(later), 'job')}{longest}; none starts later than its forecast "
+            f"plus {span(plan.slack)}" if not plan.late else
+            f"starts after its promised time in every order found: {counted(len(plan.late), 'job')}")  # fmt: skip
     if plan.changes:
         say(f"to do: Nice of {counted(len(plan.changes), 'job')}, {gaps_in_words(plan.drift)}")
     else:

@@ -33,9 +33,8 @@ def command(
     gene: Annotated[
         tuple[str, ...],
         Parameter(
-            help="A parameter that may change, be it within limits: bf_interval, or bf_max_job_test=50:2000; or a "
-            "limit of jobs of a QOS, normal/MaxJobsPerUser; may be given several times. All that matter for this conf "
-            "when not given."
+            help="A parameter that may change, e.g. bf_interval; with its range, e.g. bf_max_job_test=50:2000; or a "
+            f"job limit of a QOS, e.g. normal/MaxJobsPerUser. {options.REPEATABLE} Default: all that matter here."
         ),
     ] = (),
     simulations: int | None = None,
@@ -59,11 +58,11 @@ def command(
     simulations
         The budget, in simulations. Default: 600, if no --seconds are given.
     phases
-        How many phases of Slurm's clocks each configuration is simulated with; its values are means over them.
+        The number of phases of Slurm's clocks in which each configuration is simulated; its values are their means.
     check
         The share of the log, at its end, that the search does not see.
     into
-        A new folder for the changed files of each configuration found, and their diff.
+        A new folder for the changed files of each configuration that is found, and their diff.
 
     Examples
     --------
@@ -83,7 +82,7 @@ def command(
     if conf is None:
         raise ValueError("tune needs --conf, the path of a slurm.conf or of a dump's folder.")
     if into is not None and into.exists() and (not into.is_dir() or any(into.iterdir())):
-        raise OutputError(f"--into {into} is there already; give a new folder.")
+        raise OutputError(f"--into {into} exists and is not an empty folder; give a new folder.")
     check_apart((trace, conf, *assoc, *machine.files), {"--into": into})
     asked = groups.scenario_of(None, trace, log=log, machine=machine, reading=reading, seed=seed, usual=USUAL)
     workload = load_workload(asked.jobs, asked.seed, announced=json)
@@ -113,12 +112,12 @@ def command(
         return 0
     head, *rows = tuning.rows()
     numbered = [[str(k) if k else "", *row] for k, row in enumerate(rows)]
-    print_table("Confs of the front, the one as it is first", ["", *head], numbered, align="r" * len(head) + "l")
+    print_table("Configurations: the current one, then the front", ["", *head], numbered, align="r" * len(head) + "l")
     say(tuning.summary)
     for note in tuning.notes:
         say(note)
     if not tuning.front:
-        say("No conf that was tried is better in any objective.")
+        say("No configuration that was tried is better in any objective.")
     return 0
 
 
@@ -129,7 +128,7 @@ def _limits(genes: tuple[str, ...]) -> dict[str, tuple[int, int] | None]:
         low, between, high = limits.partition(":")
         least, most = digits_of(low), digits_of(high)
         if mark and (not between or least is None or most is None):
-            raise ValueError(f"--gene {text}: limits are two whole numbers, as bf_max_job_test=50:2000.")
+            raise ValueError(f"--gene {text}: a range must be two whole numbers, e.g. bf_max_job_test=50:2000.")
         found[name] = None if least is None or most is None else (least, most)
     return found
 

@@ -77,37 +77,37 @@ def command(
     Parameters
     ----------
     action
-        What to do.
+        dump, replay, report, now, why or example: see above.
     subject
-        The folder of the dump; for why, the job: 17, or 17_3 of an array.
+        The folder of the dump. why: the job, e.g. 17, or 17_3 for a task of an array.
     folder
         why: the folder of the dump, instead of the live cluster.
     since
-        dump: the time from which on jobs are read, in Slurm's notation. Default: now-28days.
+        dump: read jobs from this time on, in Slurm's notation. Default: now-28days.
     anonymise
-        dump: a salt by which users, accounts and jobs are renamed; paths are left out.
+        dump: rename users, accounts and jobs by means of this salt, and leave paths out.
     without
-        dump: a part to leave out, if the cluster has none: shares, accounts, qos, events, …; may be given again.
+        dump: a part to leave out, if the cluster has none: shares, accounts, qos, events, … May be repeated.
     print_commands
-        dump: print a shell script that makes the dump elsewhere, and read nothing.
+        dump: read nothing; print a shell script that makes the dump elsewhere.
     policy
-        slurm, the dump's own scheduler (default), or any other policy.
+        The policy to replay: slurm, the dump's own scheduler (default), or any other.
     given
-        replay: a recorded fact to take as given, or `nothing`; may be given again. Default: all but other jobs' starts.
+        replay: a recorded fact to keep, or `nothing`. May be repeated. Default: all facts but other jobs' starts.
     out
-        replay: write the schedule (.csv, .swf, .json). report: the page (.html). Default: twin.html in the folder.
+        replay: write the schedule (.csv, .swf, .json). report: the page (.html; default: twin.html in the folder).
     kind
-        example: a cluster with one queue (plain, default), many on shared nodes (cerit), limits of accounts (ub).
+        example: a cluster with one queue (plain, default), many queues and shared nodes (cerit), account limits (ub).
     jobs
         example: the number of jobs. Default: 2000.
     nodes
         example: the number of nodes. Default: 64.
     draws
-        now, why: the number of replays, each with run times drawn anew. Default: 100.
+        now, why: the number of replays, each with newly drawn run times. Default: 100.
     share
-        now, why: the share of starts that a range should hold. Default: 0.8.
+        now, why: the share of starts that should lie within their forecast range. Default: 0.8.
     score
-        now: forecast at this many moments of a dump, from what was known then, and compare with what happened.
+        now: forecast at this many past moments of a dump, from what was known then; compare with the actual starts.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def command(
     if action == "why":
         return outlook.why(None if subject is None else str(subject), folder, words, json)
     if folder is not None:
-        raise ValueError(f"twin {action} takes one folder, not {folder} too.")
+        raise ValueError(f"twin {action} takes one folder; leave {folder} out.")
     actions = {"dump": _dump, "replay": _replay, "report": _report, "now": outlook.now, "example": _example}
     return actions[action](subject, words, json)
 
@@ -239,8 +239,8 @@ def _report(folder: Path | None, given: Mapping[str, Any], json: bool) -> int:
     parts = {name: f"{share:.1%}" for name, share in found.parts.items()}
     rest = ", ".join(f"{share} {name}" for name, share in parts.items() if name != EQUAL)
     say(
-        f"{parts[EQUAL]} of {counted(len(found.cause), 'start')} are equal with nothing given; {rest}. Of "
-        f"{found.given_to:.1%} of the jobs something recorded was taken as given."
+        f"{parts[EQUAL]} of {counted(len(found.cause), 'start')} are equal with nothing given; {rest}. "
+        f"For {found.given_to:.1%} of the jobs, a recorded fact was taken as given."
     )
     for note in found.full.notes:
         say(note)

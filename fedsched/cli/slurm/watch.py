@@ -23,10 +23,12 @@ def command(
     steered: steering.Steered = steering.STEERED,
     pause: steering.Pause = 30.0,
     strict: Annotated[
-        bool, Parameter(help="By begin times, which are renewed while this lives, in place of Nice.")
+        bool, Parameter(help="Order jobs by begin times, which are renewed while the command runs, instead of Nice.")
     ] = False,
-    lease: Annotated[float, Parameter(help="strict: how many seconds ahead a begin time is.")] = 300.0,
-    looks: Annotated[int | None, Parameter(help="End after so many looks. Default: at Ctrl-C or SIGTERM.")] = None,
+    lease: Annotated[float, Parameter(help="strict: how far in the future begin times are, in seconds.")] = 300.0,
+    looks: Annotated[
+        int | None, Parameter(help="End after this many looks at the queue. Default: at Ctrl-C or SIGTERM.")
+    ] = None,
     dry_run: steering.DryRun = False,
     undo_file: steering.UndoFile = None,
     state: steering.State = None,
@@ -67,7 +69,7 @@ def command(
     except KeyboardInterrupt:
         if watch.undo.jobs:  # interrupted while undoing
             return steering.interrupted(steering.TO_UNDO)
-        return steering.interrupted("all jobs have what they had before")
+        return steering.interrupted("all jobs have their former values")
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -206,7 +206,7 @@ def test_the_commands_print_it(halves: Path, capsys: pytest.CaptureFixture[str])
 @pytest.mark.parametrize(
     ("words", "told"),
     [(["why"], "twin why needs a job"), (["now", "--score", "3"], "twin now --score needs a dump"),
-     (["replay", "a", "b"], "twin replay takes one folder, not b too"),
+     (["replay", "a", "b"], "twin replay takes one folder; leave b out"),
      (["now", "--jobs", "3"], "twin now takes no --jobs")],
 )  # fmt: skip
 def test_what_does_not_go_together_is_said(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -112,7 +112,7 @@ def test_an_interrupted_watch_says_that_all_is_undone(call: Call, monkeypatch: p
     assert len(fake.changed) > 4
     assert fake.jobs == before
     assert "undone: " in out
-    assert err == "fedsched: interrupted; all jobs have what they had before."
+    assert err == "fedsched: interrupted; all jobs have their former values."
 
 
 def test_an_interrupted_apply_says_what_stays(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,7 +130,7 @@ def test_an_interrupted_apply_says_what_stays(call: Call, monkeypatch: pytest.Mo
     status, _, err = call(fake, "apply")
     assert status == INTERRUPTED
     assert len(fake.changed) == 2
-    assert "fedsched apply --undo gives the jobs that were changed back what they had" in err
+    assert "fedsched apply --undo restores the values of the jobs that were changed" in err
     fake.before = lambda _: None
     call(fake, "apply", "--undo")
     monkeypatch.setattr("fedsched.site.steer.plan", planning)

@@ -183,7 +183,7 @@ def test_what_cannot_be_tuned_is_said(tmp_path: Path) -> None:
 def test_the_command_prints_the_front_and_writes_each_diff(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The conf as it is first; a folder for each conf found."""
+    """Tests that the current conf is printed first, and that each conf found has a folder."""
     conf_in(tmp_path)
     monkeypatch.chdir(tmp_path)
     log().write("jobs.csv")
@@ -194,7 +194,7 @@ def test_the_command_prints_the_front_and_writes_each_diff(
     assert "bf_max_job_test 1 → " in out
     assert Path("tuned/1/slurm.diff").read_text(encoding="utf-8").startswith("--- slurm.conf\n+++ slurm.conf (tuned)\n")
     assert run([*words, "--into", "tuned"]) == 2
-    assert "is there already" in capsys.readouterr().err
+    assert "exists and is not an empty folder" in capsys.readouterr().err
     assert run(["tune", "jobs.csv"]) == 2
     assert "needs --conf" in capsys.readouterr().err
 
