@@ -196,7 +196,7 @@ def draw(panels: dict[str, dict[str, Curve]], jobs: int, path: Path) -> None:
     from matplotlib.figure import Figure
 
     from fedsched.plot import style
-    from fedsched.plot.saving import save
+    from fedsched.plot.style import save
 
     figure = Figure(figsize=(10, 4.4), layout="constrained")
     cases = list(next(iter(panels.values())))

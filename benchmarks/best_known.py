@@ -27,8 +27,7 @@ from fedsched.bench.catalogue import PLANTED, planted_name, planted_pieces
 from fedsched.bench.certificates import certified_bound
 from fedsched.bench.gangs import GangDocument
 from fedsched.bench.markets import MarketDocument
-from fedsched.bench.placing import placed, replaced
-from fedsched.bench.plans import FOLDER, Plan, judged, known_path, read_plan, values_of
+from fedsched.bench.plans import FOLDER, Plan, judged, known_path, placed, read_plan, replaced, values_of
 from fedsched.bench.standing import standings
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from fedsched.bench import load
 from fedsched.bench.gangs import RULES, GangDocument, GangPlan
 from fedsched.bench.markets import MarketDocument
 from fedsched.bench.plans import Plan
-from fedsched.gang.names import CLAIMS, DISCIPLINES, DISPATCHES, GRIDS, LOCAL_SITES, ORDERS, ROUTINGS
 from fedsched.gang.presets import NAMED
+from fedsched.gang.system import CLAIMS, DISCIPLINES, DISPATCHES, GRIDS, LOCAL_SITES, ORDERS, ROUTINGS
 from fedsched.market.methods import Backfilling, Bsf, Slicer, schedule
 
 if TYPE_CHECKING:

@@ -95,7 +95,7 @@ def draw(found: Found, objective: str, path: Path, reading: str) -> None:
     from matplotlib.figure import Figure
 
     from fedsched.plot import style
-    from fedsched.plot.saving import save
+    from fedsched.plot.style import save
 
     figure = Figure(figsize=(10, 4.2), layout="constrained")
     figure.suptitle(reading, fontsize=9)

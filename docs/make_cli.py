@@ -7,8 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fedsched.cli.app import arguments_of, build_app, examples_of, shown_default, typed
-from fedsched.cli.commands import COMMANDS, module_of
+from fedsched.cli.app import COMMANDS, arguments_of, build_app, examples_of, module_of, shown_default, typed
 
 if TYPE_CHECKING:
     from cyclopts import App

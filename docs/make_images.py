@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import fedsched as fs
-from fedsched.plot.saving import save
+from fedsched.plot.style import save
 
 IMAGES = Path(__file__).resolve().parent / "images"
 

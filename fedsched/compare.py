@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from concurrent.futures import BrokenExecutor
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
@@ -9,24 +10,25 @@ from itertools import product
 from math import isfinite
 from queue import SimpleQueue
 from textwrap import shorten
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from fedsched.comparison.asked import budget_of, instances_of, methods_of, seeds_of
-from fedsched.comparison.entrants import Entrant, Outcome, SearchEntrant
+from fedsched.comparison.entrants import Entrant, Outcome, SearchEntrant, entrant_of
 from fedsched.comparison.files import RunFile, merge_records, read_records
 from fedsched.comparison.gangs import GangEntrant, GangInstance
 from fedsched.comparison.instances import Budget, Comparable, Instance
 from fedsched.comparison.markets import MarketEntrant, MarketInstance
-from fedsched.comparison.naming import entrant_of
 from fedsched.comparison.record import Comparison, RunRecord
-from fedsched.core.errors import FedschedError
+from fedsched.core.errors import FedschedError, shown
 from fedsched.core.executors import LEFT, ended_of, unknown_to_workers
+from fedsched.core.values import seed_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Sequence
+    from collections.abc import Callable, Generator, Sequence
     from concurrent.futures import Executor, Future
     from os import PathLike
+
+    from fedsched.comparison.instances import Comparable
 
 __all__ = [
     "Budget",
@@ -83,8 +85,8 @@ def compare(
     progress
         Called with (runs done, runs in all).
     """
-    entrants, notes = _apart([entrant_of(method, baselines) for method in methods_of(methods)])
-    tasks = _tasks(instances_of(instances), entrants, seeds_of(seeds), budget_of(budget))
+    entrants, notes = _without_duplicates([entrant_of(method, baselines) for method in _methods_of(methods)])
+    tasks = _tasks(_instances_of(instances), entrants, _seeds_of(seeds), _budget_of(budget))
     known = {} if path is None else {record.key: record for record in read_records(path)}
     if retry:
         known = {key: record for key, record in known.items() if not record.error}
@@ -92,7 +94,7 @@ def compare(
     done = len(tasks) - len(missing)
     if progress is not None:
         progress(done, len(tasks))
-    ended = _here(missing) if executor is None else _on_executor(executor, missing)
+    ended = _run_here(missing) if executor is None else _run_on_executor(executor, missing)
     with RunFile(path) if path is not None and missing else nullcontext() as file, closing(ended) as records:
         for record in records:
             if file is not None:
@@ -102,7 +104,7 @@ def compare(
             if progress is not None:
                 progress(done, len(tasks))
     # The instance's facts of today replace those recorded with the run.
-    return Comparison(tuple(_as_asked(known[task.blank.key], task) for task in tasks), notes)
+    return Comparison(tuple(_with_current_facts(known[task.blank.key], task) for task in tasks), notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,7 @@ class _Task:
         return uuid4().hex
 
 
-def _apart(entrants: Sequence[Entrant]) -> tuple[list[Entrant], tuple[str, ...]]:
+def _without_duplicates(entrants: Sequence[Entrant]) -> tuple[list[Entrant], tuple[str, ...]]:
     """Return the entrants without those that do the same as an earlier one, and a note for each of these."""
     firsts: dict[object, Entrant] = {}
     kept, notes = [], []
@@ -176,7 +178,7 @@ def _is_deterministic(entrant: Entrant, instance: Comparable) -> bool:
     return getattr(entrant, "deterministic", False) and not getattr(instance, "drawn", False)
 
 
-def _as_asked(record: RunRecord, task: _Task) -> RunRecord:
+def _with_current_facts(record: RunRecord, task: _Task) -> RunRecord:
     blank = task.blank
     return replace(
         record, optimum=task.instance.optimum, drawn=blank.drawn, facts=blank.facts, watts_assumed=blank.watts_assumed,
@@ -205,12 +207,12 @@ def _run(task: _Task) -> RunRecord:
         return replace(task.blank, error=f"{type(error).__name__}: {error}")
 
 
-def _here(tasks: Sequence[_Task]) -> Generator[RunRecord, None, None]:
+def _run_here(tasks: Sequence[_Task]) -> Generator[RunRecord, None, None]:
     for task in tasks:
         yield _run(task)
 
 
-def _on_executor(executor: Executor, tasks: Sequence[_Task]) -> Generator[RunRecord, None, None]:
+def _run_on_executor(executor: Executor, tasks: Sequence[_Task]) -> Generator[RunRecord, None, None]:
     # Runs are yielded as they end, so that none waits behind a slow one. (as_completed would wait for ever if a pool is
     # shut down and cancels runs that have not begun.)
     futures: dict[Future[RunRecord], int] = {}
@@ -254,3 +256,43 @@ def _on_executor(executor: Executor, tasks: Sequence[_Task]) -> Generator[RunRec
             f"The executor failed at {tasks[first].blank}{f' and {others} others' if others else ''} "
             f"({why}); what ended is kept: call again with the same path for the rest."
         ) from cause
+
+
+def _instances_of(given: Any) -> list[Comparable]:
+    """Return the instances as a list, from one or several; raise if they are none."""
+    several = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    for one in several:
+        if not callable(getattr(one, "fingerprint", None)) or isinstance(one, type):
+            raise TypeError(
+                f"compare: instances={shown(given)} must be instances, as "
+                "[fedsched.Instance('log', workload, federation)]."
+            )
+    return several
+
+
+def _methods_of(given: Any) -> list[str | Entrant]:
+    """Return the methods as a list, from one or several; raise if they are none."""
+    if isinstance(given, str | Entrant):
+        return [given]
+    if not isinstance(given, Iterable):
+        raise TypeError(f"compare: methods={shown(given)} must be names or entrants, as ['memetic', 'easy'].")
+    return list(given)
+
+
+def _seeds_of(given: Any) -> list[int]:
+    """Return the seeds as a list; raise if they are none."""
+    if not isinstance(given, Iterable) or isinstance(given, str):
+        several = f"range({given!r}) for {given} seeds" if type(given) is int else "range(10)"
+        raise TypeError(f"compare: seeds={shown(given)} must be a list of seeds, as [0, 1, 2], or {several}.")
+    return [seed_of("compare", seed) for seed in given]
+
+
+def _budget_of(given: Any) -> Budget:
+    """Return the budget of each run; raise if it is no `Budget`."""
+    if not isinstance(given, Budget):
+        number = given if type(given) in (int, float) and given > 0 else 1000
+        raise TypeError(
+            f"compare: budget={shown(given)} must say of what: fedsched.Budget(evaluations={int(number) or 1}) or "
+            f"fedsched.Budget(seconds={number})."
+        )
+    return given

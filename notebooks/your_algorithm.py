@@ -19,7 +19,6 @@
 import os
 import random
 
-import matplotlib.pyplot as plt
 import numpy as np
 from deap import algorithms, tools
 from pymoo.core.algorithm import Algorithm
@@ -29,7 +28,6 @@ from pymoo.optimize import minimize
 import fedsched as fs
 from fedsched.compare import Outcome
 from fedsched.plot import convergence, pareto
-from fedsched.plot.style import LINES, dress
 from fedsched.search import Objectives, SearchProblem, deap_individual_toolbox, deap_toolbox, pymoo_problem
 
 # %matplotlib inline

@@ -41,7 +41,7 @@ def main() -> int:
         before = before or compiled
         table[call] = {"alone": len(compiled), "after": len(compiled - before)}
         print(call, table[call], flush=True)
-    from fedsched.cli.warming import KINDS
+    from fedsched.cli.data.warmup_calls import KINDS
 
     for kind in KINDS:
         compiled = compiled_by(f"warmup {kind}")

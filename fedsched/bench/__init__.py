@@ -7,8 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fedsched.bench.archives import SLICES, document_of
-from fedsched.bench.catalogue import RECIPES
+from fedsched.bench.catalogue import RECIPES, SLICES, document_of
 from fedsched.bench.documents import Document
 from fedsched.core.errors import FedschedError, unknown_name
 
@@ -50,8 +49,8 @@ def load(name: str, *, logs: str | PathLike[str] | None = None) -> Document:
     found = _made(name) if name in RECIPES else document_of(name, logs or ".")
     if found.sha256 != known_hashes()[name]:
         raise FedschedError(
-            f"{name}: its sha256 is {found.sha256[:12]}…, not {known_hashes()[name][:12]}…: it is another problem "
-            "(another log, or another version of fedsched), and figures for it cannot be compared."
+            f"{name}: sha256={found.sha256[:12]}… must be {known_hashes()[name][:12]}…; this is another problem (from "
+            "another log or version of fedsched), and its figures cannot be compared."
         )
     return found
 

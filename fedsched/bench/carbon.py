@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fedsched.bounds.lower.relaxation import Relaxation
 
 STRETCHES = 24  # priced stretches of time, besides those of the signal
-ROOM = 2  # they reach so many times as far as all work takes on the slowest nodes
+ROOM = 2  # they reach this many times as far as all work takes on the slowest nodes
 
 
 def stretches(relaxation: Relaxation, problem: Problem) -> list[int]:

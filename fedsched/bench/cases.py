@@ -1,4 +1,4 @@
-"""Certificates by cases: of three jobs that are too wide for a pool together, some two never run at the same time.
+"""Certificates by cases: of three jobs that are too wide for a pool together, two never run at the same time.
 
 If each two of the three overlapped in time, all three would run at one instant (pairwise overlapping intervals have a
 common instant), and the pool is too small for that. So there is one case for each pair: the two jobs then share an

@@ -1,4 +1,7 @@
-"""The instances: each is a name, and how its document is generated from seeds. A new family is a list in `RECIPES`."""
+"""The instances: each is a name with the recipe of its document. A new family is a list in `RECIPES`.
+
+Documents are generated from seeds, or made from archive logs that the user has (`SLICES`).
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,20 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import cache, partial
 from importlib.resources import files
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fedsched.bench.decimals import decimal
 from fedsched.bench.documents import Document, clusters_of
-from fedsched.bench.draws import Draws
+from fedsched.bench.exact_numbers import Draws, decimal
 from fedsched.bench.gangs import RECIPES as GANGS
 from fedsched.bench.jobs import drawn_jobs, month_of_jobs, with_communication, with_dependencies, with_partitions
 from fedsched.bench.markets import RECIPES as MARKETS
 from fedsched.bench.planted import Piece, Room, cut, jobs_of
 from fedsched.bench.sharing import RECIPES as SHARED
+from fedsched.core.errors import TraceError
+
+if TYPE_CHECKING:
+    from os import PathLike
 
 Recipe = Callable[[], Document]
 
@@ -330,3 +337,54 @@ RECIPES: dict[str, Recipe] = {
     **MARKETS,
     **GANGS,
 }
+
+
+class Slice(NamedTuple):
+    """Consecutive jobs of a log, from a third of it on, on a federation that comes with fedsched."""
+
+    log: str
+    jobs: int
+    machine: str
+    asks: tuple[str, ...]
+
+
+SLICES = {
+    "log-kth-50": Slice("KTH-SP2", 50, "example", (*SINGLE, TWO)),
+    "log-kth-200": Slice("KTH-SP2", 200, "das-2", (*SINGLE, "flow")),
+    "log-hpc2n-100": Slice("HPC2N", 100, "example", SINGLE),
+    "log-hpc2n-500": Slice("HPC2N", 500, "grid5000-2026", SINGLE),
+    "log-nasa-100": Slice("NASA-iPSC", 100, "das-2", SINGLE),
+    "log-metacentrum-1000": Slice("METACENTRUM", 1000, "metacentrum-2009", SINGLE),
+}
+
+
+def document_of(name: str, folder: str | PathLike[str]) -> Document:
+    """Return the document made from a log in a folder; its hash tells whether it is the instance."""
+    import fedsched as fs
+    from fedsched.io.fetch import LOGS
+
+    part = SLICES[name]
+    path = Path(folder) / LOGS[part.log].file
+    if not path.is_file():
+        raise TraceError(
+            f"{name}: {path} does not exist; get it by `fedsched fetch {part.log}`, and give its folder as --logs."
+        )
+    clusters = machine(part.machine)
+    widest = max(sum(group["nodes"] for group in cluster["groups"]) for cluster in clusters)
+    log = fs.read(path)
+    fits = log.filter((log.tasks <= widest) & (log.runtime > 0))
+    begin = len(fits) // 3
+    jobs = fits.take(range(begin, begin + part.jobs))
+    return Document.of(
+        name,
+        family="log",
+        about=f"{part.jobs} successive jobs of {LOGS[part.log].file}, all waiting",
+        machine=part.machine,
+        clusters=clusters,
+        jobs={
+            "submit": [0] * part.jobs,
+            "tasks": jobs.tasks.tolist(),
+            "runtime": [decimal(value) for value in jobs.runtime.tolist()],
+        },
+        asks=part.asks,
+    )

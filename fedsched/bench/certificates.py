@@ -19,7 +19,7 @@ from fedsched.bench.documents import Document
 from fedsched.bench.forms import in_units, written
 from fedsched.bench.patterns import packed
 from fedsched.bench.programs import UNIT, multipliers, text_of
-from fedsched.bench.units import Units, resources_of
+from fedsched.bench.unit_reduction import Units, resources_of
 from fedsched.bounds.cost.buckets import Scarce
 from fedsched.bounds.cost.charges import CHARGES
 from fedsched.bounds.cost.dual import Multipliers

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from fedsched.bench.decimals import decimal
+from fedsched.bench.exact_numbers import decimal
 
 if TYPE_CHECKING:
     from fedsched.bench.jobs import Columns

@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from fedsched.bench.documents import FORMAT, Document
-from fedsched.bench.draws import Draws
+from fedsched.bench.exact_numbers import Draws
 from fedsched.core.errors import ScheduleError, unknown_name
 from fedsched.core.values import whole
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fedsched.bench.draws import Draws
+    from fedsched.bench.exact_numbers import Draws
 
     Columns = dict[str, Any]  # a list of each, an entry a job; of demands one by resource
 

@@ -9,9 +9,8 @@ from fractions import Fraction
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from fedsched.bench.decimals import decimal
 from fedsched.bench.documents import FORMAT, Document
-from fedsched.bench.draws import Draws
+from fedsched.bench.exact_numbers import Draws, decimal
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from fedsched.bench.placing import replaced
-from fedsched.comparison.entrants import Entrant, Outcome
+from fedsched.bench.plans import replaced
+from fedsched.comparison.entrants import Entrant, Outcome, check_names
 from fedsched.comparison.instances import Budget, Instance
-from fedsched.comparison.naming import check_names
 from fedsched.core.errors import FedschedError
 from fedsched.model.schedule.schedule import Schedule
 from fedsched.optimize.result import Result
@@ -49,9 +48,10 @@ class Planner:
         for schedule in found if isinstance(found, Iterable) else [found]:
             if not isinstance(schedule, Schedule):
                 kind = type(schedule).__name__
-                raise FedschedError(f"{self.name}: it gave {kind}, neither a schedule nor several, nor a Result.")
+                raise FedschedError(f"{self.name} returned {kind}; it must return a schedule, several, or a Result.")
             if schedule.federation != instance.federation or len(schedule) != len(instance.workload):
-                raise FedschedError(f"{self.name}: it gave a schedule of other jobs, or on another machine.")
+                why = "a schedule of other jobs or for another machine"
+                raise FedschedError(f"{self.name} returned {why}; use those of the instance.")
             mine = replaced(instance, schedule)
             mine.verify()
             row = mine.metrics(users=False)
@@ -66,7 +66,7 @@ def methods_of(words: Sequence[str]) -> list[str | Entrant]:
         file, _, name = word.rpartition(":")
         if not file.endswith(".py"):
             if word.endswith(".py"):
-                raise FedschedError(f"{word}: name a function or an entrant of the file, {word}:NAME.")
+                raise FedschedError(f"{word}: name a function or an entrant in the file: {word}:NAME.")
             check_names((word,))
             found.append(word)
         else:
@@ -79,7 +79,7 @@ def _own(file: Path, name: str) -> Entrant:
         raise FedschedError(f"{file}: there is no such file; a method of your own is FILE.py:NAME.")
     spec = importlib.util.spec_from_file_location(file.stem, file)
     if spec is None or spec.loader is None:
-        raise FedschedError(f"{file}: it is no Python file.")
+        raise FedschedError(f"{file} must be a Python file (.py).")
     module = sys.modules.get(file.stem)
     if module is None or getattr(module, "__file__", None) != str(file):
         module = importlib.util.module_from_spec(spec)
@@ -89,11 +89,11 @@ def _own(file: Path, name: str) -> Entrant:
             sys.path.append(folder)  # as for a script, the file's neighbours can be imported, also later when it runs
         spec.loader.exec_module(module)
     if not hasattr(module, name):
-        raise FedschedError(f"{file}: it has no {name!r}; name a function or an entrant of it: {file.name}:NAME.")
+        raise FedschedError(f"{file} has no {name!r}; name a function or an entrant in it: {file.name}:NAME.")
     made: Any = getattr(module, name)
     made = made() if isinstance(made, type) else made
     if isinstance(made, Entrant):
         return made
     if callable(made):
         return Planner(name, made)
-    raise FedschedError(f"{file}: {name!r} is neither a function (instance, seed, budget) nor has it name and run.")
+    raise FedschedError(f"{file}: {name!r} must be a function of (instance, seed, budget), or have name and run.")

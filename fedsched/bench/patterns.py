@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Counts = NDArray[np.int64]
 
-ALONE = 120  # up to so many jobs each is a class of its own; beyond, jobs of one width are a class
+ALONE = 120  # up to this number of jobs, each is its own class; beyond it, jobs of one width are a class
 MOST_PATTERNS = 400  # rounds of pattern generation
 NEAR = 1e-7
 ALIKE = ("tasks", "partition", "compute_fraction", "task_bandwidth")

@@ -1,17 +1,22 @@
-"""Best known plans: files that can be replayed, with author, method and date."""
+"""Best known plans in files that can be replayed: schedules, windows of a market's cycle, or rules for gangs."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.bench import DATA, Document, load
-from fedsched.bench.planned import PlanError, columns_of, planned, values_of
-from fedsched.core.errors import ScheduleError, shortened
+from fedsched.bench import DATA, load
+from fedsched.bench.gangs import GangDocument, GangPlan
+from fedsched.bench.markets import MarketDocument
+from fedsched.core.errors import FedschedError, ScheduleError, shortened
 from fedsched.core.values import is_number
+from fedsched.engine.sharing.result import Played, SharedSchedule
+from fedsched.market.assignment import Assignment
+from fedsched.model.schedule.node_use import NodeUse
+from fedsched.model.schedule.schedule import Schedule
 from fedsched.search.problem.objectives import signs_of
 
 if TYPE_CHECKING:
@@ -19,9 +24,10 @@ if TYPE_CHECKING:
     from os import PathLike
     from pathlib import Path
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
-    from fedsched.bench.planned import Planned
+    from fedsched.bench.documents import Document
+    from fedsched.comparison.instances import Instance
 
 FORMAT = "fedsched plan 1"
 FOLDER = DATA / "plans"
@@ -96,7 +102,7 @@ def read_plan(path: str | PathLike[str], *, logs: str | PathLike[str] | None = N
 
     data = read_json(path)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise PlanError(f"{path}: not a plan: its format is not {FORMAT!r}.")
+        raise PlanError(f"{path} is not a plan; its format must be {FORMAT!r}.")
     if missing := [name for name in FIELDS if name not in data]:
         raise PlanError(f"{path}: {', '.join(missing)} is missing; a plan has {', '.join(FIELDS)}.")
     document = load(str(data["instance"]), logs=logs)
@@ -107,14 +113,14 @@ def read_plan(path: str | PathLike[str], *, logs: str | PathLike[str] | None = N
     document.instance(ask)
     for name in ("who", "with", "when"):
         if not isinstance(data[name], str) or not data[name].strip():
-            raise PlanError(f"{path}: {name!r} must say something.")
+            raise PlanError(f"{path}: {name!r} must be a text that is not empty.")
     if not isinstance(data["plans"], list) or not data["plans"]:
         raise PlanError(f"{path}: 'plans' must be a list of one plan or more.")
     schedules = []
     for k, plan in enumerate(data["plans"], 1):
         where = f"{path}, plan {k}"
         if not isinstance(plan, dict):
-            raise PlanError(f"{where}: it must be a table.")
+            raise PlanError(f"{where} must be a table.")
         schedule = planned(document, plan, where)
         try:
             schedule.verify()
@@ -125,11 +131,11 @@ def read_plan(path: str | PathLike[str], *, logs: str | PathLike[str] | None = N
         if not isinstance(claimed, list) or len(claimed) != len(replayed) or not all(map(is_number, claimed)):
             raise PlanError(f"{where}: 'values' must be {len(replayed)} numbers, one an objective.")
         if not _same(np.array(claimed, dtype=np.float64), np.array(replayed)):
-            raise PlanError(f"{where}: it claims {claimed}, but replaying it gives {replayed}.")
+            raise PlanError(f"{where}: it claims {claimed}, but its replay gives {replayed}.")
         schedules.append(schedule)
     found = Plan.of(document, ask, schedules, who=data["who"], method=data["with"], when=data["when"])
     if len(found.schedules) < len(schedules):
-        raise PlanError(f"{path}: one of its plans is no better than another one by any objective; leave it out.")
+        raise PlanError(f"{path}: one of its plans is not better than another plan in any objective; leave it out.")
     return found
 
 
@@ -190,3 +196,126 @@ def judged(plan: Plan, bound: float | None = None) -> Verdict:
     margin = SAME * np.abs(beside)
     new = [row for row in values if not ((beside <= row + margin).all(axis=1)).any()]
     return Verdict(plan, known, bound, len(new))
+
+
+Planned = Schedule | Assignment | GangPlan
+
+
+class PlanError(FedschedError):
+    """A plan's file is refused; the message says why."""
+
+
+def values_of(one: Planned, ask: str) -> list[float]:
+    """Return a plan's values of these objectives."""
+    row = one.totals() if isinstance(one, Assignment) else one.metrics(users=False)
+    return [float(getattr(row, name)) for name in ask.split("+")]
+
+
+def columns_of(one: Planned) -> dict[str, Any]:
+    """Return a plan's content for a file, without its values."""
+    if isinstance(one, GangPlan):
+        return {"rules": one.rules, "seed": one.seed}
+    start = [_short(at) for at in one.start.tolist()]
+    if isinstance(one, Assignment):
+        return {"start": start, "nodes": ["+".join(str(n) for n in row if n >= 0) for row in one.nodes.tolist()]}
+    return {"start": start, "finish": [_short(at) for at in one.finish.tolist()], "nodes": _nodes(one)}
+
+
+def planned(document: Document, data: dict[str, Any], where: str) -> Planned:
+    """Return the plan of a file's data; its `verify` tells whether it keeps to the instance."""
+    if isinstance(document, GangDocument):
+        try:
+            return document.plan(data.get("rules"), data.get("seed"))
+        except (FedschedError, TypeError, ValueError) as error:
+            raise PlanError(f"{where}: {shortened(str(error), 300)}") from None
+    names = ("start", "nodes") if isinstance(document, MarketDocument) else ("start", "finish", "nodes")
+    columns = {}
+    for name in names:
+        column = data.get(name)
+        if not isinstance(column, list) or len(column) != document.size:
+            raise PlanError(f"{where}: {name!r} must be a list, an entry for each of the {document.size} jobs.")
+        columns[name] = column
+    if not all(is_number(at) for name in names[:-1] for at in columns[name]):
+        raise PlanError(f"{where}: every start and finish must be a finite number of seconds.")
+    if isinstance(document, MarketDocument):
+        nodes = [
+            [node for node, _ in _places(text, len(document.environment), "NODE", "nodes", f"{where}, job {row}")]
+            for row, text in enumerate(columns["nodes"], 1)
+        ]
+        return document.assignment(columns["start"], nodes)
+    shared = document.sharing is not None
+    places = document.federation.nodes if shared else len(document.federation.groups)
+    words = ("NODE:TASKS", "nodes") if shared else ("GROUP:COUNT", "groups")
+    given = np.zeros((document.size, places), dtype=np.int64)
+    for row, text in enumerate(columns["nodes"]):
+        for place, count in _places(text, places, *words, f"{where}, job {row + 1}"):
+            given[row, place] += count
+    return placed(document, columns["start"], columns["finish"], given, policy="a plan from a file")
+
+
+def _places(text: object, places: int, called: str, what: str, where: str) -> list[tuple[int, int]]:
+    # A job's nodes or groups, each with a number of nodes, or of tasks there.
+    found = []
+    try:
+        for part in str(text).split("+"):
+            place, colon, count = part.partition(":")
+            if not 0 <= int(place) < places or bool(colon) != (":" in called):
+                raise ValueError(part)
+            found.append((int(place), int(np.int64(int(count or 1)))))
+    except (ValueError, OverflowError):
+        raise PlanError(
+            f"{where}: nodes={shortened(repr(text))} must be {called}, several joined by +, "
+            f"with {what} from 0 to {places - 1}."
+        ) from None
+    return found
+
+
+def _short(value: float) -> float | int:
+    return int(value) if value.is_integer() else value
+
+
+def _nodes(schedule: Schedule) -> list[str]:
+    # Each job's number of nodes by group, or of tasks by shared node.
+    if not isinstance(schedule, SharedSchedule):
+        return ["+".join(f"{g}:{count}" for g, count in enumerate(row) if count) for row in schedule.counts.tolist()]
+    use = schedule.use
+    found: list[list[str]] = [[] for _ in range(len(schedule))]
+    for k in np.lexsort((use.node, use.job)).tolist():
+        found[use.job[k]].append(f"{use.node[k]}:{use.tasks[k]}")
+    return ["+".join(parts) for parts in found]
+
+
+def placed(
+    problem: Document | Instance, start: ArrayLike, finish: ArrayLike, given: NDArray[np.int64], *, policy: str = ""
+) -> Schedule:
+    """Return the schedule of a problem's jobs; `given` is the number of nodes of each group that each job has.
+
+    If jobs share nodes, it is the number of its tasks on each node.
+    """
+    workload, federation = problem.workload, problem.federation
+    columns: dict[str, Any] = {
+        "workload": workload, "federation": federation, "start": start, "finish": finish, "t0": 0.0,
+        "reading": problem.reading, "policy": policy,
+    }  # fmt: skip
+    if problem.sharing is None:
+        return Schedule(counts=given, **columns)
+    job, node = np.nonzero(given)
+    use = NodeUse(
+        workload=workload, federation=federation, start=np.array(start, dtype=np.float64),
+        finish=np.array(finish, dtype=np.float64), alone=np.zeros(len(workload), dtype=np.bool_), job=job, node=node,
+        tasks=given[job, node],
+    )  # fmt: skip
+    return SharedSchedule(counts=use.counts, played=Played(problem.sharing, use), **columns)
+
+
+def replaced(problem: Document | Instance, schedule: Schedule) -> Schedule:
+    """Return a schedule as one of the problem's own jobs, on the same nodes."""
+    given = schedule.counts
+    if problem.sharing is not None:
+        if not isinstance(schedule, SharedSchedule):
+            raise FedschedError(
+                "The schedule has whole nodes, but here jobs share nodes; make it with sharing=instance.sharing."
+            )
+        given = np.zeros((len(schedule), problem.federation.nodes), dtype=np.int64)
+        np.add.at(given, (schedule.use.job, schedule.use.node), schedule.use.tasks)
+    return placed(problem, schedule.start, schedule.finish, given)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from fedsched.bench.decimals import decimal
+from fedsched.bench.exact_numbers import decimal
 
 if TYPE_CHECKING:
-    from fedsched.bench.draws import Draws
+    from fedsched.bench.exact_numbers import Draws
     from fedsched.bench.jobs import Columns
 
 

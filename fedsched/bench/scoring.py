@@ -55,7 +55,7 @@ def problems_of(
             best = known_values(document, one) if document.family == "planted" else None
             found.append(document.instance(one, None if best is None else float(best[0, 0])))
     if not found:
-        raise FedschedError(f"bench: no instance of family {family!r} is among those that are named.")
+        raise FedschedError(f"bench: no named instance is of family {family!r}; name others, or leave the family out.")
     return found
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fedsched.bench.documents import Document
-from fedsched.bench.draws import Draws
+from fedsched.bench.exact_numbers import Draws
 from fedsched.bench.jobs import arrivals, drawn_jobs, requested
 from fedsched.bench.planted import Piece, Room, cut
 

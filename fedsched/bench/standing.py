@@ -76,7 +76,7 @@ def checked(path: str | PathLike[str], *, logs: str | PathLike[str] | None = Non
         try:
             bound = proven(document.text, read_text(path))
         except (LookupError, ValueError, TypeError, ZeroDivisionError, AttributeError) as error:
-            raise FedschedError(f"{path}: it proves nothing of {document.name}: {error}.") from None
+            raise FedschedError(f"{path} proves nothing about {document.name}: {error}.") from None
         before = certified_bound(document.name, data["objective"])
         said = f"{document.name}, {data['objective']}: PROVEN, at least {float(bound):.10g}"
         if before is None or float(bound) > before:

@@ -8,8 +8,7 @@ import io
 import sys
 from typing import TYPE_CHECKING
 
-from fedsched.cli.commands import COMMANDS
-from fedsched.cli.shared.shared import FAILED, INTERRUPTED, option, say
+from fedsched.cli.shared.input_output import FAILED, INTERRUPTED, option, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,8 +31,8 @@ def run(arguments: Sequence[str]) -> int:
     """Return the exit status of the command line: 0 done, 1 a check failed, 2 an error, 130 interrupted."""
     from cyclopts import CycloptsError
 
-    from fedsched.cli.app import build_app
-    from fedsched.cli.shared.announcing import announced
+    from fedsched.cli.app import COMMANDS, build_app
+    from fedsched.cli.shared.compile_progress import report_compiling
 
     # The parser reads a lone dash as an option without a name; ./- is a path, which Path turns into - again.
     arguments = ["./-" if argument == "-" else argument for argument in arguments]
@@ -41,14 +40,14 @@ def run(arguments: Sequence[str]) -> int:
     named = next((argument for argument in arguments if argument in COMMANDS), None)
     app = build_app(named)
     try:
-        with announced(arguments):
+        with report_compiling(arguments):
             status = app.meta(arguments, exit_on_error=False, print_error=False)
         if sys.stdout is not None:
             sys.stdout.flush()  # here, where a full disk can still be reported
     except CycloptsError as error:
         if debug:
             raise
-        from fedsched.cli.shared.misread import worded
+        from fedsched.cli.shared.parse_errors import worded
 
         return _complain(f"{worded(error)} See: fedsched {f'{named} ' if named else ''}--help.")
     except KeyboardInterrupt:

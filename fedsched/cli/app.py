@@ -1,4 +1,4 @@
-"""The parser of the command line: its commands, the options common to all, and the examples in their help."""
+"""The parser of the command line: the commands with their modules, options of several names, examples in the help."""
 
 from __future__ import annotations
 
@@ -11,19 +11,56 @@ from typing import TYPE_CHECKING
 from cyclopts import App, Parameter
 
 from fedsched import __version__
-from fedsched.cli.commands import COMMANDS, module_of
 from fedsched.cli.shared import config as settings
 from fedsched.cli.shared import options
-from fedsched.cli.shared.lists import one_by_one
-from fedsched.cli.shared.shared import NotTakenError
+from fedsched.cli.shared.input_output import NotTakenError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from cyclopts.argument import Argument
 
+COMMANDS = {
+    "simulate": "Simulate a policy on a log and print its metrics.",
+    "optimize": "Search for the best plan for a package of jobs, and print it beside baselines and bounds.",
+    "shift": "Compute what is saved by delaying jobs, by running them on other clusters, and by both.",
+    "compare": "Compare methods and policies on logs over seeds: medians, gaps, ranks, significance tests.",
+    "bench": "List benchmark instances, check plans and proofs for them, or run methods on them.",
+    "bounds": "Compute lower bounds for every schedule of a log: makespan, energy, their front, response times.",
+    "plot": "Draw a saved search result: front, progress, Gantt chart.",
+    "report": "Write an HTML page about a saved search result, or about policies simulated on a log.",
+    "market": "Schedule a batch of jobs on priced slots of nodes with local load: AEP, CSS, batch-slicer, BSF.",
+    "info": "Summarise a log or a federation.",
+    "sprio": "Print the terms that add up to the priorities of Slurm's pending jobs, as `sprio -l` does.",
+    "tune": "Search for better parameters of a slurm.conf on the site's own log; each result is a diff.",
+    "study": "Simulate what-if scenarios on a log or dump, and compare each with the unchanged system.",
+    "twin": "Dump and replay a Slurm cluster, explain where simulation and record differ, and forecast starts.",
+    "plan": "Find a better order for a Slurm cluster's waiting jobs and print it; nothing is changed.",
+    "apply": "Reorder a Slurm cluster's waiting jobs by a plan: set their Nice values, which can be undone.",
+    "watch": "Plan and apply again whenever a Slurm cluster's set of jobs changes; undo all changes at the end.",
+    "place": "Choose a cluster for each job of a federation that leaves the choice to fedsched; let it start there.",
+    "gang": "Simulate gang scheduling of gangs and local jobs, on sites with a queue per processor.",
+    "generate": "Generate a synthetic workload: lublin, poisson or planted.",
+    "convert": "Convert a log, a workload or a platform to another format, and report what is lost.",
+    "fetch": "Download a log of the Parallel Workloads Archive, and check it.",
+    "verify": "Recompute a log's known schedules on your copy of it, and compare.",
+    "completion": "Print the script that makes a shell complete commands and options.",
+    "doctor": "Check this installation: versions, machine, kernel cache, a self-test.",
+    "warmup": "Compile kernels ahead of their first use: for images, login nodes and shared caches.",
+    "demo": "Compare policies on the shipped trace, and write a report.",
+}
+FOLDERS = {
+    "data": "completion convert demo doctor fetch generate info warmup",
+    "slurm": "apply place plan sprio tune twin watch",
+}
 SUMMARY = "Schedule parallel jobs on one cluster or a federation: simulate policies, search plans."
 EPILOGUE = "More on a command, with examples that run: fedsched COMMAND --help."
+
+
+def module_of(command: str) -> str:
+    """Return the name of the module that holds a command."""
+    folder = next((folder for folder, commands in FOLDERS.items() if command in commands.split()), "experiment")
+    return f"fedsched.cli.{folder}.{command}"
 
 
 def build_app(named: str | None = None) -> App:
@@ -104,3 +141,72 @@ def shown_default(value: object) -> str | None:
     if value is None or value is False or value == ():
         return None
     return " ".join(str(item) for item in value) if isinstance(value, tuple) else str(value)
+
+
+def _metrics() -> Collection[str]:
+    from fedsched.model.schedule.metrics import NAMES
+
+    return NAMES
+
+
+def _policies() -> Collection[str]:
+    from fedsched.policies import POLICIES
+
+    return POLICIES
+
+
+def _methods() -> Collection[str]:
+    from fedsched.comparison.entrants import every_name
+
+    return every_name()
+
+
+# For each command, the options that take several names, and the names they know.
+LISTED: dict[str, dict[str, Callable[[], Collection[str]]]] = {
+    "compare": {"--method": _methods, "--baseline": _policies, "--objective": _metrics},
+    "optimize": {"--objective": _metrics},
+    "report": {"--policy": _policies},
+    "tune": {"--objective": _metrics},
+}
+
+
+def one_by_one(tokens: Sequence[str]) -> tuple[str, ...]:
+    """Return the command line with such an option repeated before each of its names.
+
+    The words after the first name belong to the option as long as they are known names; others are arguments.
+    """
+    listed = LISTED.get(tokens[0], {}) if tokens else {}
+    found: list[str] = []
+    option, first = "", False  # the option that names belong to; whether its first name comes next
+    for k, token in enumerate(tokens):
+        named, sign, value = token.partition("=")
+        if token == "--":
+            return (*found, *tokens[k:])
+        if named in listed:
+            option, first = named, not sign
+            found += _each(option, value) if sign else () if _is_value(tokens, k + 1) else (token,)
+        elif option and not token.startswith("-") and (first or _all_known(token, listed[option]())):
+            found += _each(option, token)
+            first = False
+        else:
+            option, first = "", False
+            found.append(token)
+    return tuple(found)
+
+
+def _is_value(tokens: Sequence[str], k: int) -> bool:
+    return k < len(tokens) and not tokens[k].startswith("-")
+
+
+def _names_in(text: str) -> list[str]:
+    return [name for part in text.split(",") if (name := part.strip())]
+
+
+def _all_known(text: str, known: Collection[str]) -> bool:
+    names = _names_in(text)
+    return bool(names) and all(name.lower() in known for name in names)
+
+
+def _each(option: str, text: str) -> Iterable[str]:
+    for name in _names_in(text) or [text]:
+        yield from (option, name)

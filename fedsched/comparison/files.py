@@ -10,8 +10,7 @@ from errno import EACCES, EAGAIN, EINVAL
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedsched.comparison.reading import FORMER
-from fedsched.comparison.record import RunRecord
+from fedsched.comparison.record import FORMER, RunRecord
 from fedsched.core.errors import FedschedError, OutputError
 from fedsched.model.reading import SUBMITS, Reading
 
@@ -44,7 +43,7 @@ def read_records(path: str | PathLike[str]) -> list[RunRecord]:
         except (ValueError, TypeError, KeyError):
             if number == len(lines) and _is_ours(line):  # no line feed follows: the writer was killed
                 break
-            raise FedschedError(f"{path}, line {number}: not a run of a comparison; mend or delete the line.") from None
+            raise FedschedError(f"{path}, line {number}: not a run of a comparison; mend or delete it.") from None
     return records
 
 
@@ -55,7 +54,7 @@ def _record_of(line: bytes) -> RunRecord:
     except RecursionError:
         raise ValueError("its brackets are nested too deeply") from None
     if not isinstance(data, dict):
-        raise TypeError("a run is an object")
+        raise TypeError("a run must be an object")
     baselines = data.get("baselines")
     submits, reading = _reading_of(data)
     record = RunRecord(
@@ -75,14 +74,14 @@ def _record_of(line: bytes) -> RunRecord:
     texts += [*record.objectives, *record.facts]
     numbers = [record.seed, record.evaluations, record.seconds, *(value for row in record.front for value in row)]
     if not all(isinstance(text, str) for text in (*texts, *(baselines or ()))) or not record.objectives:
-        raise TypeError("a name is no text")
+        raise TypeError("a name must be a text")
     if not all(isinstance(number, int | float) for number in numbers):
-        raise TypeError("a value is no number")
+        raise TypeError("a value must be a number")
     for answer in (record.drawn, record.watts_assumed, record.clairvoyant, record.deterministic):
         if not isinstance(answer, bool):
             raise TypeError("whether seeds draw, watts are assumed, a method is clairvoyant or seedless, is yes or no")
     if any(len(row) != len(record.objectives) for row in record.front):
-        raise ValueError("a plan has another number of values than there are objectives")
+        raise ValueError("a plan must have one value for each objective")
     return record
 
 
@@ -92,7 +91,7 @@ def _reading_of(data: dict[str, Any]) -> tuple[str, Reading | None]:
     if data["reading"] is None:
         return "", None
     if data["submits"] not in SUBMITS:
-        raise ValueError(f"submits is {' or '.join(SUBMITS)}")
+        raise ValueError(f"submits must be {' or '.join(SUBMITS)}")
     return data["submits"], Reading(**data["reading"])
 
 
@@ -154,7 +153,7 @@ def _lock(stream: FileIO, path: Path) -> None:
     except OSError as error:
         if error.errno in (EACCES, EAGAIN):
             raise OutputError(
-                f"Cannot write {path}: another comparison is writing to it; give each a file of its own."
+                f"Cannot write {path}: another comparison is writing to it; give each its own file."
             ) from None
 
 

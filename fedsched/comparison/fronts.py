@@ -117,6 +117,6 @@ def best_known_front(records: Sequence[RunRecord], instance: str) -> NDArray[np.
     if not runs:
         raise ValueError(f"Comparison: no run on {instance!r} has a front.")
     if len({record.problem for record in runs}) > 1:
-        raise ValueError(f"Comparison: the seeds of {instance!r} are problems of their own; give the runs of one.")
+        raise ValueError(f"Comparison: each seed of {instance!r} is another problem; give the runs of one seed.")
     front = reference_of(runs).front
     return np.asarray(front[np.lexsort(front.T[::-1])] * signs_of(runs[0].objectives))

@@ -76,7 +76,7 @@ class GivenGang(GangInstance):
         """Return the schedule of the jobs by a preset's rules; raise if a job is left undone."""
         rules = getattr(preset, "system", None)
         if rules is None:
-            raise TypeError(f"{type(preset).__name__} has no `system`, whose rules would run on {self.name}.")
+            raise TypeError(f"{type(preset).__name__} has no `system`, so it cannot run on {self.name}.")
         clocks = {"clocks": None, **self.regime}  # without clocks in the regime, all run at the reference clock
         done = simulate(self.workload, replace(rules(seed), **clocks), seed=seed)
         if not done.completed.all():
@@ -115,7 +115,7 @@ class GangEntrant:
         if not settings:
             return self.preset
         if not is_dataclass(self.preset) or isinstance(self.preset, type):
-            raise TypeError(f"{self.name}: only a preset that is a dataclass takes settings.")
+            raise TypeError(f"{self.name}: settings need a preset that is a dataclass.")
         known = [one.name for one in fields(self.preset)]
         for name in settings:
             if name not in known:

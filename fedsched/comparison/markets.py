@@ -93,5 +93,5 @@ class MarketEntrant:
         seconds = time.perf_counter() - began
         if totals.scheduled < totals.jobs:
             lacking = totals.jobs - totals.scheduled
-            raise InfeasibleError(f"{lacking} of {totals.jobs} jobs found no window, so that totals mean nothing.")
+            raise InfeasibleError(f"{lacking} of {totals.jobs} jobs found no window, so totals cannot be compared.")
         return Outcome.of_one(totals, instance.objectives, seconds=seconds)

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from fedsched.comparison.reading import FORMER, reading_of
 from fedsched.core.text import one_line
 from fedsched.model.jobs.assumed import ENERGIES, WATTS_MARK
+from fedsched.model.reading import CLAIRVOYANT, in_words
 from fedsched.search.problem.objectives import MAXIMISED
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -75,7 +76,7 @@ class RunRecord:
         """Return the best value of an objective, by default the first; NaN if the run failed."""
         name = self.objectives[0] if objective is None else objective
         if name not in self.objectives:
-            raise ValueError(f"{name!r} is no objective of {self.instance!r}, which has {', '.join(self.objectives)}.")
+            raise ValueError(f"{name!r} must be an objective of {self.instance!r}: {', '.join(self.objectives)}.")
         values = [row[self.objectives.index(name)] for row in self.front]
         return (max if name in MAXIMISED else min)(values, default=float("nan"))
 
@@ -262,3 +263,24 @@ class Comparison:
         from fedsched.comparison.report import write
 
         write(self, path, title=title, repeat=repeat, by=by, alpha=alpha)
+
+
+# Files written before lines had a reading: all their runs were made like this.
+FORMER = ("now", CLAIRVOYANT)
+
+
+def reading_of(records: Iterable[RunRecord]) -> str:
+    """Return the line, with one reading per instance if they differ; "" if runs have no reading (gangs, markets)."""
+    instances: dict[tuple[str, Reading], list[str]] = {}
+    ahead: list[str] = []
+    for record in records:
+        if record.reading is not None:
+            names = instances.setdefault((record.submits, record.reading), [])
+            names += [record.instance] if record.instance not in names else []
+            ahead += [record.method] if record.clairvoyant and record.method not in ahead else []
+    planners = f"{', '.join(ahead)} {'know' if len(ahead) > 1 else 'knows'}" if ahead else ""
+    said = {key: in_words(*key, planners) for key in instances}
+    if len(said) < 2:
+        return "".join(f"Reading: {text}." for text in said.values())
+    each = (f"{', '.join(instances[key])}: {text}" for key, text in said.items())
+    return f"Readings differ: {' | '.join(each)}."

@@ -13,7 +13,7 @@ from fedsched.comparison.scores import FIRST, SAME, is_maximised, measured
 from fedsched.core.errors import pandas_for
 from fedsched.core.text import html as escape
 from fedsched.core.text import one_line
-from fedsched.optimize.result.faces import UNITS, number, share
+from fedsched.optimize.result.printed import UNITS, number, share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -22,6 +22,7 @@ NOW = {
     "io.sshare": "io.slurm_files.sshare",
     "model.machine.notes": "model.jobs.assumed",
     "outlook": "site.outlook",
+    "plot.saving": "plot.style",
     "scenario": "study.scenario",
     "search.fuzzy": "search.methods.mpso_fga",
     "search.methods.fuzzy": "search.methods.mpso_fga",

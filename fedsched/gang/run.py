@@ -10,9 +10,8 @@ import numpy as np
 
 from fedsched.core.text import counted
 from fedsched.core.values import whole
-from fedsched.gang.names import CLAIMS, DISCIPLINES, DISPATCHES, GRIDS, LOCAL_SITES, PREEMPTS, ROUTINGS
 from fedsched.gang.schedule import GangSchedule
-from fedsched.gang.system import GangSystem
+from fedsched.gang.system import CLAIMS, DISCIPLINES, DISPATCHES, GRIDS, LOCAL_SITES, PREEMPTS, ROUTINGS, GangSystem
 from fedsched.io.handed import noun_of, workload_of
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ def _local_jobs(workload: Workload, system: GangSystem) -> NDArray[np.bool_]:
     if beyond.any():
         row = int(np.flatnonzero(beyond)[0])
         raise ValueError(
-            f"Job {workload.id[row]}: origin={workload.origin[row]} names no site of this system, which has "
+            f"Job {workload.id[row]}: origin={workload.origin[row]} must be a site of this system, which has "
             f"{len(system.processors)}; give the system as many sites as the workload."
         )
     return of_site if system.grid == "multi_site" else workload.tasks == 1

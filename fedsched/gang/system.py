@@ -9,18 +9,17 @@ from typing import Any
 
 from fedsched.core.errors import unknown_name
 from fedsched.core.values import is_number, whole
-from fedsched.gang.names import (
-    CLAIMS,
-    DISCIPLINES,
-    DISPATCHES,
-    GRIDS,
-    LOCAL_SITES,
-    ORDERS,
-    PREEMPTED,
-    PREEMPTS,
-    ROUTINGS,
-)
 
+# Names of rules, in the order of their numbers in the kernel.
+GRIDS = ("multi_site", "load", "random")
+DISPATCHES = ("least_remaining", "olb", "jsq", "ald", "jseq")
+ROUTINGS = ("shortest_waiting", "idle_first", "fastest", "dispatch")
+LOCAL_SITES = ("grid", "random", "any")
+DISCIPLINES = ("fcfs", "afcfs", "ljfs", "lxf", "sxf")
+ORDERS = ("sort", "head")
+CLAIMS = ("hold", "skip")
+PREEMPTS = ("never", "site", "system")
+PREEMPTED = ("restart", "resume")
 MOST_PROCESSORS = 1_000_000
 _NAMES = {
     "grid": GRIDS,
@@ -172,7 +171,7 @@ class GangSystem:
         for name, wrong in foreign.items():
             if wrong:
                 raise ValueError(
-                    f"GangSystem: {name}={getattr(self, name)!r} does not go with grid='multi_site', whose gangs take "
+                    f"GangSystem: {name}={getattr(self, name)!r} is not for grid='multi_site', where gangs take "
                     "only empty queues; choose grid='load' or 'random'."
                 )
 

@@ -139,8 +139,8 @@ def refuse_undecided(episodes: Episodes, which: int | NDArray[np.intp]) -> None:
     """Raise if one of these new episodes is over before its first decision."""
     if episodes.told.over[which].any():
         raise ValueError(
-            "reset: the episode is over before anybody could be asked, for every job that is left is cancelled first "
-            "or can never start; leave such jobs out, or their cancel_at."
+            "reset: the episode ends before its first decision, because each remaining job is cancelled first or can "
+            "never start; leave such jobs out, or their cancel_at."
         )
 
 

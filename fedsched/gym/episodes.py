@@ -244,7 +244,7 @@ class Episodes:
             reading=self.reading,
             policy=f"decisions, {self.order} on {self.placement}",
             integrals=self.integrals(b),
-            notes=() if done else (f"in the midst of an episode: {finished} of {jobs} jobs finished",),
+            notes=() if done else (f"during an episode: {finished} of {jobs} jobs finished",),
             until=np.inf if done else float(state.clock[Clock.NOW]),
         )
 
@@ -258,12 +258,12 @@ def _stretch_of(extras: Extras, first: int, last: int) -> Extras:
 def _objectives(objective: str | Sequence[str], weights: Sequence[float] | None) -> Objectives:
     if callable(objective) or (not isinstance(objective, str) and any(callable(one) for one in objective)):
         raise ValueError(
-            "environment: objective: a function of whole schedules has no running sum; name metrics, and weigh them."
+            "environment: objective is a function of whole schedules and has no running sum; name metrics and weights."
         )
     found = Objectives.of(objective, weights)
     if found.priced:
         raise ValueError(
-            f"environment: objective={found.priced[0]!r} is what signals make of a whole schedule, and has no running "
+            f"environment: objective={found.priced[0]!r} depends on signals and a whole schedule, and has no running "
             "sum; name another metric, e.g. 'energy'."
         )
     return found

@@ -383,7 +383,7 @@ def state_of(states: State, one: ExtraState | None, b: int) -> State:
 
 
 def side_by_side(state: State, runs: int) -> State:
-    """Return the state arrays for so many runs: each array of one run's state with a leading axis."""
+    """Return the state arrays for this number of runs: each array of one run's state with a leading axis."""
     return cast("State", _with_leading_axis(state, runs))
 
 

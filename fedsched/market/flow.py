@@ -295,7 +295,7 @@ def _checked(
             raise ValueError(f"schedule_flow: {name}={value!r} must be finite and above 0.")
     if horizon < period:
         raise ValueError(
-            f"schedule_flow: horizon={horizon!r} is shorter than period={period!r}: nobody could buy the time between."
+            f"schedule_flow: horizon={horizon!r} must be at least period={period!r}; no cycle sees the time between."
         )
     if order not in ORDERS:
         raise unknown_name("order", order, ORDERS)

@@ -60,7 +60,7 @@ class Request:
             if not isinstance(limit, Real) or isinstance(limit, bool):
                 raise TypeError(f"{who}: {name}={shown(limit)} must be a number.")
             if math.isnan(limit):
-                raise ValueError(f"{who}: {name} must not be nan; leave it out where there is none.")
+                raise ValueError(f"{who}: {name} must not be nan; leave it out if there is none.")
         if self.budget < 0:
             raise ValueError(f"{who}: budget={self.budget!r} must be at least 0.")
         if not (is_number(self.min_performance) and self.min_performance >= 0):

@@ -1,3 +1,3 @@
 """The search for plans: one job log, one machine, one call."""
 
-from fedsched.optimize.verb import optimize as optimize
+from fedsched.optimize.entry_point import optimize as optimize

@@ -50,7 +50,7 @@ FIRST_UNTIL, OTHERS_UNTIL, BOUNDS_UNTIL = 0.5, 0.25, 0.4  # shares of a budget i
 
 
 def usual_baselines(jobs: int) -> tuple[str, ...]:
-    """Return the policies with which a search over so many jobs is compared by default."""
+    """Return the policies that a search over this number of jobs is compared with by default."""
     return BASELINES if jobs > MANY_JOBS else (*BASELINES, *DEAR_BASELINES)
 
 

@@ -19,8 +19,7 @@ from fedsched.model.power.power_cap import is_capped
 from fedsched.model.schedule.schedule import Schedule
 from fedsched.optimize.baselines import bound_on, measured, yardsticks
 from fedsched.optimize.result import Front, PlannedQueue, Result
-from fedsched.optimize.scoring import baselines_of, comparable
-from fedsched.optimize.searching import Search, problem_of, search_once, undisturbed, versions
+from fedsched.optimize.searching import Search, baselines_of, comparable, problem_of, search_once, undisturbed, versions
 from fedsched.search.run.checkpoint_arrays import saved_plans, saved_values
 from fedsched.search.run.clock import AT_ONCE
 from fedsched.search.run.run import INTERRUPTED, ended_early, history_of, history_state

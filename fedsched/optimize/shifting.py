@@ -13,7 +13,7 @@ from fedsched.io.handed import nouns_of
 from fedsched.model.constraints.slack import HOUR
 from fedsched.model.reading import CLAIRVOYANT
 from fedsched.optimize.convenience import ShiftsConvenience
-from fedsched.optimize.verb import optimize
+from fedsched.optimize.entry_point import optimize
 from fedsched.simulate import simulate
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def shifts(
     """
     workload, cluster = nouns_of("shifts", workload, cluster, second="cluster")
     if not _may_be_put_off(workload, slacks):
-        raise TraceError("no job may be put off: give them slack, by a column slack or --put-off 4h.")
+        raise TraceError("No job may be delayed; give jobs slack, in a column slack or by --put-off 4h.")
     given = workload
     workload, remarks = _with_homes(workload, cluster)
     at_home = workload.origin[:, None] == np.arange(len(workload.sites))

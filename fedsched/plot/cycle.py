@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.core.text import counted, picture_name
-from fedsched.plot import saving, style
+from fedsched.plot import style
 from fedsched.plot.gantt import COLOURS
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def draw(plan: Assignment, *, outlines: Iterable[Window] = (), ax: Any = None) -
 
 def save(plan: Assignment, path: str | PathLike[str]) -> None:
     """Write a cycle's chart as SVG, PNG or PDF."""
-    saving.save(draw(plan).figure, path)
+    style.save(draw(plan).figure, path)
 
 
 def _corners(node: int, start: float, end: float) -> list[tuple[float, float]]:

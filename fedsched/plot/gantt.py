@@ -18,7 +18,7 @@ from fedsched.model.schedule.node_numbers import NodeRuns
 from fedsched.model.schedule.off_spans import bands
 from fedsched.model.schedule.power_draw import power_of
 from fedsched.model.time.reservations import reserved_nodes
-from fedsched.plot import saving, shading
+from fedsched.plot import shading, style
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -370,4 +370,4 @@ def _draw_load(ax: Any, schedule: Schedule, finite: list[int], unit: float) -> N
 
 def save(schedule: Schedule, path: str | PathLike[str]) -> None:
     """Write the chart as SVG, PNG or PDF; the same schedule gives the same bytes."""
-    saving.save(figure(schedule), path)
+    style.save(figure(schedule), path)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import textwrap
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from fedsched.core.errors import OutputError
 from fedsched.core.text import one_line, picture_name
 from fedsched.model.jobs.assumed import marked
 from fedsched.model.schedule.metrics import UNITS, scale_of
 from fedsched.plot.gantt import COLOURS
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from numpy.typing import ArrayLike, NDArray
 
     from fedsched.model.machine.federation import Federation
@@ -93,3 +97,17 @@ def measured(ax: Any, which: Literal["x", "y"], objective: str, federation: Fede
         axis.set_major_locator(Rounded(nbins="auto", steps=[1, 2, 2.5, 5, 10]))
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / size:,.8g}"))
     axis.set_label_text(label_of(objective, federation, unit=unit))
+
+
+def save(figure: Any, path: str | PathLike[str]) -> None:
+    """Write a figure as SVG, PNG or PDF; the same figure gives the same bytes."""
+    import matplotlib as mpl
+
+    from fedsched.io.atomic import atomic_bytes
+
+    kind = Path(path).suffix.lower().lstrip(".")
+    if kind not in ("svg", "png", "pdf"):
+        raise OutputError(f"Cannot write {path}: a chart must be .svg, .png or .pdf.")
+    still = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[kind]
+    with mpl.rc_context({"svg.hashsalt": "fedsched", "hatch.linewidth": 0.5}), atomic_bytes(path) as out:
+        figure.savefig(out, format=kind, dpi=110, metadata=still)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.model.schedule.metrics import NAMES
-from fedsched.optimize.result.verifying import check, claim_of
-from fedsched.report import drawing
+from fedsched.optimize.result.verification import check, claim_of
+from fedsched.report import plan_data
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +46,7 @@ class Material:
     entries: tuple[Entry, ...]
     chosen: int  # the entry that is shown first
     result: Result | None = None
-    room: int = drawing.MOST_DRAWN  # how many jobs of each drawn plan the page can hold
+    room: int = plan_data.MOST_DRAWN  # how many jobs of each drawn plan the page can hold
     notes: tuple[str, ...] = field(default=())
 
     @property
@@ -173,7 +173,7 @@ def _drawn(
     entries: list[Entry], order: list[int], workload: Workload
 ) -> tuple[tuple[Entry, ...], int, tuple[str, ...]]:
     # The entries with `drawn` set, how many jobs of each there is room for, and a note on plans that are not drawn.
-    most = max(drawing.MOST_DRAWN // max(len(workload), 1), LEAST_DRAWN)
+    most = max(plan_data.MOST_DRAWN // max(len(workload), 1), LEAST_DRAWN)
     chosen = set(order[:most])
     kept = tuple(
         Entry(e.label, e.kind, e.about, e.values, e.schedule, drawn=i in chosen and e.schedule is not None)
@@ -181,7 +181,7 @@ def _drawn(
     )
     drawn = sum(entry.drawn for entry in kept)
     left = sum(entry.schedule is not None and not entry.drawn for entry in kept)
-    room = drawing.MOST_DRAWN // max(drawn, 1)
+    room = plan_data.MOST_DRAWN // max(drawn, 1)
     said = f"To keep the page small, {left} of {left + drawn} plans are listed without their Gantt charts."
     return kept, room, (said,) if left else ()
 

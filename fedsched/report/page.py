@@ -10,15 +10,14 @@ import numpy as np
 from fedsched.core.text import html as escape
 from fedsched.model.jobs.assumed import mark, marked, watts_sentence
 from fedsched.model.schedule.metrics import METRICS, SCALES
-from fedsched.optimize.result.faces import from_file
-from fedsched.optimize.result.faces import notes as notes_of
+from fedsched.optimize.result.printed import from_file
+from fedsched.optimize.result.printed import notes as notes_of
 from fedsched.plot.pareto import beside
-from fedsched.report import repeating, summary
-from fedsched.report.drawing import kept_jobs, plan_of, thinned_in_words
+from fedsched.report import repeat_code, summary
+from fedsched.report.formatting import column, measure, title
 from fedsched.report.material import metrics_of
-from fedsched.report.packing import jobs_of, tick_of
+from fedsched.report.plan_data import jobs_of, kept_jobs, plan_of, thinned_in_words, tick_of
 from fedsched.report.skeleton import Markup, chapters, data_block, document, filled, script, table
-from fedsched.report.words import column, measure, title
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -313,7 +312,7 @@ def _progress(material: Material) -> str:
         )
         for evaluations, seconds, best, hypervolume in _history(result)
     ]  # fmt: skip
-    listed = table("Best known after so many evaluations", heads, rows)
+    listed = table("Best value found, by number of evaluations", heads, rows)
     return f"""<h2>How the search went</h2>
 <div id="progress-charts" class="multiples"></div>
 <details class="printed"><summary>The same as a table</summary>{listed}</details>"""
@@ -323,14 +322,14 @@ def _repeat(material: Material, repeat: str, python: str) -> str:
     from fedsched.io.platforms.toml import federation_text
 
     result = material.result
-    command = repeat or (repeating.command_of(result) if result is not None else "")
+    command = repeat or (repeat_code.command_of(result) if result is not None else "")
     parts = ["<h2>How to repeat it</h2>"]
-    if code := python or repeating.python_of(material):
+    if code := python or repeat_code.python_of(material):
         parts.append(f"<h3>In Python</h3><pre>{escape(code)}</pre>")
     if command:
         parts.append(f"<h3>On the command line</h3><pre>{escape(command)}</pre>")
-    parts += [f"<p>{escape(warning)}</p>" for warning in repeating.warnings_of(material, python=bool(python))]
-    versions = result.versions if result is not None else repeating.versions()
+    parts += [f"<p>{escape(warning)}</p>" for warning in repeat_code.warnings_of(material, python=bool(python))]
+    versions = result.versions if result is not None else repeat_code.versions()
     rows = [*versions.items()]
     if result is not None:
         rows += [("seed", str(result.seed)), ("evaluations", f"{result.evaluations:,}")]

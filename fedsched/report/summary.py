@@ -10,10 +10,10 @@ from fedsched.core.text import counted
 from fedsched.core.text import html as escape
 from fedsched.model.jobs.assumed import are_assumed, assumptions, marked
 from fedsched.model.jobs.unmodelled import unmodelled
-from fedsched.optimize.result.faces import without_end
+from fedsched.optimize.result.printed import without_end
+from fedsched.report.formatting import column, duration, listed, measure, number, share, title
 from fedsched.report.material import made_again
 from fedsched.report.skeleton import Markup, table
-from fedsched.report.words import column, duration, listed, measure, number, share, title
 
 if TYPE_CHECKING:
     from fedsched.model.jobs.recorded import Recorded
@@ -112,7 +112,7 @@ def _objective_card(result: Result, name: str) -> str:
 
 
 def _penalty_card(result: Result) -> str:
-    from fedsched.optimize.result.faces import NEARLY_ONE
+    from fedsched.optimize.result.printed import NEARLY_ONE
 
     nearly = result.energy_penalty < NEARLY_ONE
     why = "idle power dominates, so both aims want the same plan" if nearly else "there is something to trade"

@@ -3,6 +3,6 @@
 from fedsched.study.changes import change_of as change_of
 from fedsched.study.changes import scenarios_of as scenarios_of
 from fedsched.study.changes import sweep_of as sweep_of
+from fedsched.study.entry_point import study as study
 from fedsched.study.record import Study as Study
 from fedsched.study.study_case import Case as Case
-from fedsched.study.verb import study as study

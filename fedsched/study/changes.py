@@ -52,7 +52,7 @@ def scenarios_of(given: object) -> dict[str, Change]:
                 "{'more nodes': 'nodes=+20%'}) or fs.study(base, ['nodes=+20%', 'policy=fcfs'])."
             )
         if name in found:
-            raise ValueError(f"The scenario {name!r} stands there twice; give one of them another name.")
+            raise ValueError(f"Two scenarios are named {name!r}; give one another name.")
         found[name] = change
     return found
 
@@ -82,7 +82,7 @@ def _words(text: str) -> Iterator[tuple[str, str]]:
     for word in text.split():
         name, mark, value = word.partition("=")
         if not mark or not value:
-            raise FieldError("{scenario}={!r}: {!r} is no NAME=VALUE, as nodes=+20% or policy=fcfs.", text, word)
+            raise FieldError("{scenario}={!r}: {!r} must be NAME=VALUE, e.g. nodes=+20% or policy=fcfs.", text, word)
         if not name.startswith("set.") and name not in KNOWN:
             raise unknown_name("change", name, KNOWN)
         yield name, value
@@ -116,7 +116,7 @@ def _applied(case: Case, name: str, value: str) -> Case:
 def _under(case: Case, name: str) -> Case:
     if name.lower() == "slurm":
         if not isinstance(case.policy, Slurm):
-            raise FieldError("{policy}={!r} is of a dump's own configuration; begin with the folder of a dump.", name)
+            raise FieldError("{policy}={!r} needs the configuration of a dump; give a dump's folder.", name)
         return case
     return replace(case, policy=policy_named(name))
 
@@ -187,7 +187,7 @@ def _moved(case: Case, value: str) -> Case:
     labels = {name: case.workload.label(name) for name in (case.workload.labels.texts if case.workload.labels else {})}
     asked = labels.get("partition")
     if asked is None:
-        raise FieldError("{partition}={!r}: no job names a partition.", value)
+        raise FieldError("{partition}={!r}: no job requests a partition; leave it out.", value)
     labels["partition"] = np.where(case.workload.partition == source, target, asked).astype(object)
     return replace(case, workload=replace(case.workload, labels=Labels.of(labels, case.workload.id)))
 

@@ -9,8 +9,8 @@ from fedsched.core.text import counted, picture_name
 from fedsched.core.text import html as escape
 from fedsched.io.atomic import atomic_text
 from fedsched.plot import style
+from fedsched.report.formatting import duration, number, share
 from fedsched.report.skeleton import Markup, chapters, document, table
-from fedsched.report.words import duration, number, share
 from fedsched.study.record import FEWEST
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _users(study: Study) -> str:
         found = study.by_user(one)
         worst = [f"{study.names.get(user, f'user {user}')}: {signed(change)} ({counted(jobs, 'job')})"
                  for user, jobs, change in study.paying(one, 3)]  # fmt: skip
-        most = Markup("<br>".join(map(escape, worst or ["nobody"])))
+        most = Markup("<br>".join(map(escape, worst or ["no user"])))
         rows.append((one.name, f"{found.of:,}", f"{found.less:,}", f"{found.more:,}", most))
     caption = "Users whose mean wait changes by more than a minute, and those who pay most"
     return table(caption, ["scenario", "users", "wait less", "wait more", "most of all"], rows)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.core.text import counted, one_line
-from fedsched.report.words import duration
+from fedsched.report.formatting import duration
 from fedsched.study.convenience import StudyConvenience
 
 if TYPE_CHECKING:

@@ -138,7 +138,7 @@ def federated(cases: Sequence[Case]) -> Case:
     names = _names([case.federation.name or case.workload.name for case in cases])
     for case in cases:
         if len(case.federation.clusters) > 1:
-            raise TraceError(f"{one_line(case.federation.name)}: it is a federation already; give clusters one by one.")
+            raise TraceError(f"{one_line(case.federation.name)} is a federation already; give single clusters.")
         there = {
             "partitions": case.federation.partitions,
             "pools": case.federation.pools,

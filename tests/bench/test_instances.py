@@ -17,11 +17,9 @@ import pytest
 import fedsched as fs
 from fedsched import bench
 from fedsched.bench import sharing
-from fedsched.bench.archives import SLICES
-from fedsched.bench.catalogue import PLANTED, planted_pieces
-from fedsched.bench.decimals import decimal
+from fedsched.bench.catalogue import PLANTED, SLICES, planted_pieces
 from fedsched.bench.documents import Document, canonical
-from fedsched.bench.draws import Draws
+from fedsched.bench.exact_numbers import Draws, decimal
 from fedsched.bench.gangs import GangDocument
 from fedsched.bench.markets import MarketDocument
 from fedsched.core.errors import FedschedError, UnknownNameError

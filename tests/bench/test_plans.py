@@ -13,8 +13,7 @@ import fedsched as fs
 from fedsched.bench import load, names
 from fedsched.bench.catalogue import PLANTED, planted_name, planted_pieces
 from fedsched.bench.gangs import GangDocument
-from fedsched.bench.placing import replaced
-from fedsched.bench.plans import FOLDER, Plan, PlanError, judged, read_plan
+from fedsched.bench.plans import FOLDER, Plan, PlanError, judged, read_plan, replaced
 from fedsched.bench.sharing import PLANTED as PLANTED_CORES
 from fedsched.bench.sharing import planted_pieces as planted_cores
 from fedsched.bench.standing import checked, standings
@@ -165,7 +164,7 @@ def test_what_starts_before_its_nodes_are_free_is_refused(tmp_path: Path) -> Non
         ({"sha256": "0" * 64}, "which figure-1-5-20 is not"),
         ({"instance": "figure-1-5-2O"}, "Did you mean 'figure-1-5-20'"),
         ({"objectives": "beauty"}, "Unknown objective of figure-1-5-20"),
-        ({"who": " "}, "'who' must say something"),
+        ({"who": " "}, "'who' must be a text that is not empty"),
         ({"plans": []}, "a list of one plan or more"),
         ({"plans": [3]}, "it must be a table"),
     ],
@@ -261,7 +260,7 @@ def test_a_dominated_plan_in_a_front_is_refused(tmp_path: Path) -> None:
     """Tests that a front's file may hold no plan that another one of it beats."""
     data = json.loads((FOLDER / "example-20.makespan+energy.json").read_text())
     data["plans"].append(data["plans"][0])
-    with pytest.raises(PlanError, match="no better than another"):
+    with pytest.raises(PlanError, match="not better than another"):
         read_plan(saved(data, tmp_path))
 
 

@@ -197,7 +197,7 @@ def test_a_function_is_a_method_whose_plans_are_verified() -> None:
 
     with pytest.raises(FedschedError, match="other jobs"):
         Planner("other", other).run(instance, 0, fs.Budget(evaluations=1))
-    with pytest.raises(FedschedError, match="it gave float, neither a schedule"):
+    with pytest.raises(FedschedError, match="returned float; it must return a schedule"):
         Planner("number", lambda *_: 3.0).run(instance, 0, fs.Budget(evaluations=1))  # type: ignore[arg-type,return-value]
 
 
@@ -210,7 +210,7 @@ def test_methods_come_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     plain, mine, other = methods_of(["easy", f"{file}:mine", f"{file}:Other"])
     assert plain == "easy"
     assert (mine.name, other.name) == ("mine", "other")
-    for word, said in ((f"{file}:his", "it has no 'his'"), (f"{file}:seven", "neither a function"),
+    for word, said in ((f"{file}:his", "has no 'his'"), (f"{file}:seven", "must be a function of"),
                        (f"{tmp_path}/no.py:mine", "no such file"), (str(file), r"own_methods\.py:NAME")):  # fmt: skip
         with pytest.raises(FedschedError, match=said):
             methods_of([word])

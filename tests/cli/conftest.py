@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @pytest.fixture(autouse=True)
 def nothing_to_compile(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no command announce that it compiles, whichever test comes first; the tests of that word are their own."""
-    monkeypatch.setattr("fedsched.cli.shared.announcing.announced", nullcontext)
+    monkeypatch.setattr("fedsched.cli.shared.compile_progress.report_compiling", nullcontext)
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from fedsched import cli
-from fedsched.cli.app import arguments_of, build_app
+from fedsched.cli.app import COMMANDS, arguments_of, build_app
 
 if typing.TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,7 +92,7 @@ def files_of(command: str) -> set[str]:
     return {name.removeprefix("--").replace("-", "_").lower() for name in files}
 
 
-@pytest.mark.parametrize("command", sorted(cli.COMMANDS))
+@pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_every_file_is_known_to_be_read_or_written(command: str) -> None:
     """Tests that a command with a new file to read or to write has to be entered here, with a call for each writing."""
     files = files_of(command) | ({"what"} if command == "gang" else set())

@@ -65,6 +65,6 @@ def test_the_command_checks_files(call: Callable[..., Any], tmp_path: Path) -> N
     status, out, _ = call("bench", "check", plan, tmp_path / "mine.json")
     assert status == 1
     assert "REFUSED" in out
-    assert "but replaying it gives" in out
+    assert "but its replay gives" in out
     status, out, _ = call("bench", "check", tmp_path / "mine.json", "--json")
     assert (status, [one["accepted"] for one in json.loads(out)]) == (1, [False])

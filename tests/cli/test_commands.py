@@ -16,7 +16,7 @@ import pytest
 
 import fedsched as fs
 from fedsched import cli
-from fedsched.cli import commands
+from fedsched.cli.app import COMMANDS, module_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,17 +47,17 @@ def test_help_names_every_command(arguments: tuple[str, ...], call: Callable[...
     """Tests that the help lists each command with its summary."""
     status, out, _ = call(*arguments)
     assert status == 0
-    assert all(name in out for name in cli.COMMANDS)
+    assert all(name in out for name in COMMANDS)
 
 
-@pytest.mark.parametrize("name", sorted(cli.COMMANDS))
+@pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_every_command_explains_its_options(name: str, call: Callable[..., Any]) -> None:
     """Tests that each command has a help page that describes --json, as the first page promises."""
     status, out, _ = call(name, "--help")
     assert status == 0
     assert "--json" in out
-    summary = importlib.import_module(commands.module_of(name)).command.__doc__.splitlines()[0]
-    assert summary.split()[0] == cli.COMMANDS[name].split()[0]
+    summary = importlib.import_module(module_of(name)).command.__doc__.splitlines()[0]
+    assert summary.split()[0] == COMMANDS[name].split()[0]
 
 
 def test_version(call: Callable[..., Any]) -> None:
@@ -276,7 +276,7 @@ def interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
 
     bar = contextlib.nullcontext(interrupting(10))
     for name in ("simulate", "verify", "demo"):
-        monkeypatch.setattr(f"{commands.module_of(name)}.progress_bar", lambda _: bar)
+        monkeypatch.setattr(f"{module_of(name)}.progress_bar", lambda _: bar)
     advance = Simulation.advance
 
     def slowly(self: Simulation, **options: Any) -> Simulation:

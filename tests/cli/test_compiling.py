@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fedsched import cli
-from fedsched.cli import commands
-from fedsched.cli.shared.announcing import announced
-from fedsched.cli.shared.shared import stopwatch
+from fedsched.cli.app import module_of
+from fedsched.cli.shared.compile_progress import report_compiling
+from fedsched.cli.shared.input_output import stopwatch
 from fedsched.core import compilation
 from fedsched.core.compilation import Count, compiling
 
@@ -47,24 +47,24 @@ from fedsched import kernels
 """
 COMMAND = """
 from fedsched import cli
-from fedsched.cli.shared import shared
+from fedsched.cli.shared import input_output
 
-load = shared.load_workload
+load = input_output.load_workload
 
 def compiling(trace, head=None, **options):
     print(kernels.answer(20))
     return load(trace, head, **options)
 
-shared.load_workload = compiling
+input_output.load_workload = compiling
 sys.exit(cli.run(["info", "sample"]))
 """
 WORKERS = """
-from fedsched.cli.shared.announcing import announced
-from fedsched.cli.shared.shared import stopwatch
+from fedsched.cli.shared.compile_progress import report_compiling
+from fedsched.cli.shared.input_output import stopwatch
 from fedsched.core.executors import Processes
 
 if __name__ == "__main__":
-    with announced(), Processes(2) as executor:
+    with report_compiling(), Processes(2) as executor:
         print(*executor.map(kernels.task, (20, 21, 22, 23)))
 """
 
@@ -108,7 +108,7 @@ def test_what_workers_compile_is_said_once_for_all_of_them(tmp_path: Path) -> No
 
 @pytest.mark.compiled
 def test_the_compiler_of_others_is_none_of_ours(tmp_path: Path) -> None:
-    """What a user's own program compiles with numba is not announced as fedsched's."""
+    """What a user's own program compiles with numba is not report_compiling as fedsched's."""
     own = "import numba\nfrom fedsched.core.compilation import compiling\nwith compiling() as watch:\n"
     done = script(tmp_path, own + "    print(numba.njit(lambda x: 2 * x)(21))\nprint(watch)")
     assert (done.stdout, done.stderr) == ("42\nnothing\n", "")
@@ -161,7 +161,7 @@ def test_a_terminal_sees_the_count_move(monkeypatch: pytest.MonkeyPatch, capsys:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setattr(compilation, "_latest", "")
     monkeypatch.setenv("COLUMNS", "60")
-    with announced():
+    with report_compiling():
         for _ in range(2):
             compilation.begun()
             compilation.ended()
@@ -194,8 +194,8 @@ def test_a_pipe_gets_a_line_every_ten_seconds(
 ) -> None:
     """Where stderr is no terminal a line says how far it is ten seconds after the last one, and not before."""
     now = [100.0]
-    monkeypatch.setattr("fedsched.cli.shared.announcing.time", SimpleNamespace(monotonic=lambda: now[0]))
-    with announced():
+    monkeypatch.setattr("fedsched.cli.shared.compile_progress.time", SimpleNamespace(monotonic=lambda: now[0]))
+    with report_compiling():
         for _ in range(25):
             compilation.begun(what="engine.queue")
             compilation.ended()
@@ -211,10 +211,10 @@ def test_the_bar_of_a_command_says_it_too(
     call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """While a bar is on the terminal, its own label says that kernels compile, and then is what it was."""
-    from fedsched.cli.shared.shared import progress_bar
+    from fedsched.cli.shared.input_output import progress_bar
 
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    with announced(), progress_bar("simulating") as progress:
+    with report_compiling(), progress_bar("simulating") as progress:
         compilation.begun()
         assert progress is not None
         progress(1, 2)
@@ -225,7 +225,8 @@ def test_the_bar_of_a_command_says_it_too(
 def test_commands_are_watched(call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Every command runs within the watch, whichever module it is in."""
     seen = []
-    monkeypatch.setattr("fedsched.cli.shared.announcing.announced", lambda _: seen.append(1) or nullcontext())
+    name = "fedsched.cli.shared.compile_progress.report_compiling"
+    monkeypatch.setattr(name, lambda _: seen.append(1) or nullcontext())
     assert call("info", "sample")[0] == 0
     assert cli.run(["--version"]) == 0
     assert seen == [1, 1]
@@ -236,7 +237,7 @@ def test_compiling_is_no_time_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     instants = iter([0.0, 1.0, 11.0, 12.5])
     with monkeypatch.context() as patch:
         patch.setattr("fedsched.core.compilation.time", SimpleNamespace(perf_counter=lambda: next(instants)))
-        patch.setattr("fedsched.cli.shared.shared.time", SimpleNamespace(perf_counter=lambda: next(instants)))
+        patch.setattr("fedsched.cli.shared.input_output.time", SimpleNamespace(perf_counter=lambda: next(instants)))
         with stopwatch() as taken:
             compilation.begun()
             compilation.ended()
@@ -247,7 +248,7 @@ def test_compiling_is_no_time_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_commands_leave_compiling_out(line: str, call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that what `simulate` and `bounds` print as their seconds is the stopwatch's."""
     for name in ("simulate", "bounds"):
-        monkeypatch.setattr(f"{commands.module_of(name)}.stopwatch", lambda: nullcontext(lambda: 1.25))
+        monkeypatch.setattr(f"{module_of(name)}.stopwatch", lambda: nullcontext(lambda: 1.25))
     status, out, _ = call(*line.split())
     assert status == 0
     assert "5 jobs in 1.25 s" in out

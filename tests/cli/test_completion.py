@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fedsched import cli
+from fedsched.cli.app import COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +46,7 @@ def bash(tmp_path: Path, call: Callable[..., Any]) -> Callable[..., list[str]]:
 
 def test_bash_completes_commands_options_and_values(bash: Callable[..., list[str]]) -> None:
     """Tests names of commands, options of each one and of all, choices of an option, and files."""
-    assert set(bash("")) == set(cli.COMMANDS)
+    assert set(bash("")) == set(COMMANDS)
     assert bash("opt") == ["optimize"]
     assert bash("optimize", "sample", "--se") == ["--seconds", "--seed"]
     assert {"--config", "--debug", "--policy", "--json"} <= set(bash("simulate", "--"))
@@ -81,7 +81,7 @@ def test_scripts_are_installed_at_home(
     assert written.startswith(str(tmp_path))
     with open(written, encoding="utf-8") as file:
         assert file.read() == said["script"]
-    assert all(command in said["script"] for command in cli.COMMANDS)
+    assert all(command in said["script"] for command in COMMANDS)
     startup = tmp_path / f".{shell}rc"
     before = startup.read_bytes() if shell != "fish" else b""
     assert "written to" in call("completion", shell, "--install")[1]

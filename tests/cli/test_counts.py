@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fedsched.cli.shared.shared import print_table
+from fedsched.cli.shared.input_output import print_table
 from fedsched.core.text import counted
 
 if TYPE_CHECKING:

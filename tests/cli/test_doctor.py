@@ -10,17 +10,17 @@ import pytest
 from reference import naive
 
 import fedsched as fs
-from fedsched.cli.data import health
+from fedsched.cli.data import doctor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
 
-@pytest.mark.parametrize("policy", health.KNOWN)
+@pytest.mark.parametrize("policy", doctor.KNOWN)
 def test_the_known_answers_are_those_of_the_slow_reference(policy: str) -> None:
     """Tests the stored makespans, saturated seconds and energies against plain Python that shares no code."""
-    workload, federation = health.instance()
+    workload, federation = doctor.instance()
     clusters = enumerate(federation.clusters)
     groups = [
         naive.Group(k, g.count, g.speed, g.busy_watts, g.idle_watts) for k, cluster in clusters for g in cluster.groups
@@ -28,12 +28,12 @@ def test_the_known_answers_are_those_of_the_slow_reference(policy: str) -> None:
     machine = naive.Machine(groups, [cluster.uplink for cluster in federation.clusters])
     columns = (workload.id, workload.submit, workload.tasks, workload.runtime, workload.estimate)
     jobs = [
-        naive.Job(*row, sigma=health.COMPUTE_FRACTION, bandwidth=health.TASK_BANDWIDTH)
+        naive.Job(*row, sigma=doctor.COMPUTE_FRACTION, bandwidth=doctor.TASK_BANDWIDTH)
         for row in zip(*(column.tolist() for column in columns), strict=True)
     ]
     dispatch = {"fcfs": "strict"}.get(policy, policy)
     expected = naive.simulate(jobs, machine, dispatch=dispatch)
-    _, makespan, saturated, _ = health.KNOWN[policy]
+    _, makespan, saturated, _ = doctor.KNOWN[policy]
     assert max(expected.finish) - expected.t0 == pytest.approx(makespan, rel=1e-9)
     assert expected.saturated_seconds == pytest.approx(saturated, rel=1e-9)
     assert saturated > 0
@@ -55,9 +55,9 @@ def test_a_sound_installation(call: Callable[..., Any]) -> None:
 
 def test_a_wrong_answer_is_found(call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a schedule unlike the known one fails with exit status 1, both values and a cure."""
-    known = dict(health.KNOWN)
+    known = dict(doctor.KNOWN)
     known["easy"] = (known["easy"][0], known["easy"][1] * (1 + 1e-6), *known["easy"][2:])
-    monkeypatch.setattr(health, "KNOWN", known)
+    monkeypatch.setattr(doctor, "KNOWN", known)
     status, out, _ = call("doctor", "--json")
     said = json.loads(out)
     (failed,) = (check for check in said["checks"] if check["verdict"] == "fail")
@@ -108,16 +108,16 @@ def test_missing_and_old_libraries_are_named(call: Callable[..., Any], monkeypat
 def test_the_cache_is_judged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Tests a folder with its size and what it holds, and that no folder at all is a note that says what to set."""
     monkeypatch.setattr("fedsched.core.jit.cache.FOLDER", tmp_path)
-    assert ", writable, 0.0 MiB, empty" in health.cache().found
+    assert ", writable, 0.0 MiB, empty" in doctor.cache().found
     (tmp_path / "kernel.0123").write_bytes(bytes(3 << 20))
-    assert f"{tmp_path}, writable, 3.0 MiB, 1 function:" in health.cache().found
+    assert f"{tmp_path}, writable, 3.0 MiB, 1 function:" in doctor.cache().found
     monkeypatch.setattr("fedsched.core.jit.cache.FOLDER", None)
-    check = health.cache()
+    check = doctor.cache()
     assert check.verdict == "note"
     assert "FEDSCHED_CACHE" in check.cure
 
 
 def test_versions_are_compared_by_their_numbers() -> None:
     """Tests that 0.10 is later than 0.9, and that letters after the numbers are not looked at."""
-    assert health.numbers("0.10.2") > health.numbers("0.9")
-    assert health.numbers("2.0.0rc1")[:2] == [2, 0]
+    assert doctor.numbers("0.10.2") > doctor.numbers("0.9")
+    assert doctor.numbers("2.0.0rc1")[:2] == [2, 0]

@@ -69,7 +69,7 @@ def test_commands_say_what_is_assumed(call: Callable[..., Any]) -> None:
     assert said["assumed"][-1].startswith("jobs that send nothing")
     said = json.loads(call("bounds", *words, "--communication", "10k", "--json")[1])
     assert said["assumed"] == [WATTS, "nodes of one speed"]
-    assert "assumed: nobody gave it" in call("info", "figure-1-7")[1]
+    assert "assumed: not given" in call("info", "figure-1-7")[1]
     out = call("bounds", *words)[1]
     assert "Energy penalty (assumed watts)" in out
     assert f"assumed: {WATTS}; nodes of one speed; jobs that send nothing" in out

@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.tiers import DEEP
 
-from fedsched import cli
-from fedsched.cli import commands
-from fedsched.cli.app import arguments_of, build_app, examples_of
+from fedsched.cli.app import COMMANDS, arguments_of, build_app, examples_of, module_of
 from fedsched.policies.named import DISPATCH, ORDERS, PLACEMENTS
 
 if TYPE_CHECKING:
@@ -63,7 +61,7 @@ def options_by_name() -> dict[str, dict[str, Argument]]:
     """Return every option, by name and command."""
     app = build_app()
     found: dict[str, dict[str, Argument]] = defaultdict(dict)
-    for command in cli.COMMANDS:
+    for command in COMMANDS:
         for argument in arguments_of(app, command):
             if (command, argument.name) not in OWN_MEANING:
                 found[argument.name][command] = argument
@@ -73,7 +71,7 @@ def options_by_name() -> dict[str, dict[str, Argument]]:
 def test_help_shows_examples_and_loads_nothing_heavy() -> None:
     """Tests that each command's help ends in its examples, and is there without what the command computes with."""
     code = (
-        "from fedsched.cli import COMMANDS, run; import sys\n"
+        "from fedsched.cli import run; from fedsched.cli.app import COMMANDS; import sys\n"
         "for name in COMMANDS: assert run([name, '--help']) == 0; print('|')\n"
         "print(*sorted({name.partition('.')[0] for name in sys.modules}))"
     )
@@ -81,7 +79,7 @@ def test_help_shows_examples_and_loads_nothing_heavy() -> None:
     *pages, loaded = done.stdout.split("|\n")
     heavy = {"numpy", "numba", "scipy", "matplotlib", "pandas", "pymoo", "deap", "moocore", "markdown_it", "pygments"}
     assert not set(loaded.split()) & heavy
-    for command, page in zip(cli.COMMANDS, pages, strict=True):
+    for command, page in zip(COMMANDS, pages, strict=True):
         assert f"  fedsched {command}" in page.partition("For example:")[2]
         assert "--config" in page
         assert "[default: None]" not in page
@@ -125,8 +123,8 @@ def test_every_example_runs(call: Callable[..., Any], tmp_path: Path, monkeypatc
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "slurm.conf").write_text("NodeName=n[1-128]\nPartitionName=p Nodes=ALL Default=YES\n", encoding="utf-8")
     (tmp_path / "carbon.csv").write_text("second,g/kWh\n0,400\n3600,90\n7200,250\n9000000,250\n", encoding="utf-8")
-    for name in sorted(cli.COMMANDS, key=lambda name: name not in FIRST):
-        examples = examples_of(import_module(commands.module_of(name)).command)
+    for name in sorted(COMMANDS, key=lambda name: name not in FIRST):
+        examples = examples_of(import_module(module_of(name)).command)
         examples = [example for example in examples if example not in NEED_A_NETWORK]
         for example in examples if DEEP or name in FIRST else examples[-1:]:
             _, *words = shlex.split(example)
@@ -153,7 +151,7 @@ def test_one_name_has_one_meaning() -> None:
 
 def test_every_command_has_json() -> None:
     """Tests that --json is an option of every command, documented as one JSON document."""
-    assert set(options_by_name()["--json"]) == set(cli.COMMANDS)
+    assert set(options_by_name()["--json"]) == set(COMMANDS)
 
 
 def test_every_option_is_explained_in_one_paragraph() -> None:

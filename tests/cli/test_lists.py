@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fedsched import cli
-from fedsched.cli.shared.lists import LISTED, one_by_one
+from fedsched.cli.app import LISTED, one_by_one
 
 if TYPE_CHECKING:
     from pathlib import Path

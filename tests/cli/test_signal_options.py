@@ -104,7 +104,7 @@ def test_the_command_line_caps_power(call: Callable[..., Any], tmp_path: Path) -
     assert "without cap" in said
     assert "without_cap" not in json.loads(call(*words, "--cap", "none")[1])
     for options, wrong in (
-        (("--cap", "none", "--cap", "75%"), "'none' does not go with others"),
+        (("--cap", "none", "--cap", "75%"), "'none' excludes other caps"),
         (("--cap", "75%", "--beyond", "last"), "--beyond is for a --tariff, --carbon or --cap"),
         (("--cap", str(caps)), "The power cap ends at 60 s, and plans look beyond that"),
         (("--cap", "75%", "--policy", "conservative"), "take dispatch strict, greedy or easy"),
@@ -205,7 +205,7 @@ def test_options_name_forecasts(call: Callable[..., Any], tmp_path: Path) -> Non
     assert json.loads(call(*words, "--json")[1])["foresight"] == ""
     status, _, said = call(*words, "--tariff-forecast", guess)
     assert status != 0
-    assert "--tariff-forecast is what plans take a --tariff for, and there is none" in said
+    assert "--tariff-forecast is a forecast of a --tariff, and there is none" in said
     with pytest.raises(FieldError, match="of 'north' for, and there is none"):
         Machine(nodes=4, carbon=(str(true),), carbon_forecast=(f"north={guess}",), beyond="last").cluster()
     assert str(guess) in Machine(nodes=4, carbon=(str(true),), carbon_forecast=(str(guess),)).sources

@@ -20,9 +20,8 @@ import pytest
 
 import fedsched as fs
 from fedsched.compare import Budget, Instance, Outcome, compare, read_records
-from fedsched.comparison.entrants import Entrant, PolicyEntrant, SearchEntrant
+from fedsched.comparison.entrants import Entrant, PolicyEntrant, SearchEntrant, entrant_of
 from fedsched.comparison.files import RunFile, merge_records
-from fedsched.comparison.naming import entrant_of
 from fedsched.core.errors import FedschedError, OutputError
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ def test_names_are_searches_or_policies(fixed: type) -> None:
     assert isinstance(entrant_of("ga:chance", None), PolicyEntrant)  # whose run says which names there are
     mine = fixed("mine")
     assert entrant_of(mine, None) is mine
-    with pytest.raises(TypeError, match="3 is no method"):
+    with pytest.raises(TypeError, match="method 3 must be a name"):
         entrant_of(3, None)
 
 
@@ -248,7 +247,7 @@ def test_two_comparisons_do_not_share_a_file(tiny: list[Instance], fixed: type, 
     ) as other:  # fmt: skip
         assert other.stdout is not None
         other.stdout.readline()
-        with pytest.raises(OutputError, match="another comparison is writing to it; give each a file of its own"):
+        with pytest.raises(OutputError, match="another comparison is writing to it; give each its own file"):
             compare(tiny, [mine], [0], BUDGET, path=path)
         assert path.read_bytes() == before
         assert mine.calls == [("a", 0)]

@@ -222,7 +222,7 @@ def test_indicators_keep_the_order_of_dominance(data: st.DataObject) -> None:
 def test_json_survives(makespans: Callable[..., Comparison]) -> None:
     """Tests that the command's JSON of a comparison with failed runs and too few of them is strict JSON."""
     from fedsched.cli.experiment.compare import as_json
-    from fedsched.cli.shared.shared import plain
+    from fedsched.cli.shared.input_output import plain
 
     said = as_json(makespans(TWO), None, "run", 0.05, [])
     text = json.dumps(plain(said), allow_nan=False)
@@ -262,7 +262,7 @@ def test_seeds_that_draw_problems_are_not_mixed(run_of: Callable[..., Any]) -> N
     dear = [run_of("x", "a", 1, [10, 20], drawn=True), run_of("x", "b", 1, [20, 40], drawn=True)]
     assert indicator_values(cheap + dear, "epsilon_ratio") == [1.0, 2.0, 1.0, 2.0]
     assert indicator_values(cheap + dear, "hypervolume")[2] == 1.0
-    with pytest.raises(ValueError, match="seeds of 'x' are problems of their own"):
+    with pytest.raises(ValueError, match="each seed of 'x' is another problem"):
         best_known_front(cheap + dear, "x")
     older = [replace(record, drawn=False) for record in dear]  # lines written before runs said so
     scores = Comparison((*cheap, *older)).scores("makespan")

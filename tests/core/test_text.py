@@ -38,7 +38,7 @@ from fedsched.model.schedule.node_use import NodeUse
 from fedsched.model.schedule.schedule import Schedule
 from fedsched.optimize.result.record import Baseline, Front, PlannedQueue, Result, Settings
 from fedsched.optimize.shifting import Shift, Shifts
-from fedsched.plot import attainment, convergence, cycle, gantt, load, pareto, profile, ranks, saving, style, surface
+from fedsched.plot import attainment, convergence, cycle, gantt, load, pareto, profile, ranks, style, surface
 from fedsched.plot import result as result_plots
 from fedsched.policies import Rules
 from fedsched.report import of_schedules, write
@@ -285,7 +285,6 @@ DRAWN: dict[str, Callable[[str], Any] | None] = {
     "result": lambda name: result_plots.draw_result(result(name)),
     "style": lambda name: style.dress(None or style.axes(), x=style.label_of(name), y="y").figure,
     "surface": None,
-    "saving": None,
     "shading": None,
 }
 
@@ -295,7 +294,7 @@ def test_every_module_of_pictures_is_here() -> None:
     modules = {path.stem for path in PACKAGE.glob("plot/*.py")} - {"__init__"}
     assert modules == DRAWN.keys()
     assert surface.__name__
-    assert saving.__name__
+    assert style.__name__
 
 
 @shown_names
@@ -304,7 +303,7 @@ def test_pictures_hold_names_as_text(module: str, name: str, tmp_path: Path) -> 
     """Tests that a name neither breaks a picture nor its XML, nor becomes a formula."""
     figures = DRAWN[module](name)  # type: ignore[misc]
     for figure in figures if isinstance(figures, tuple) else (figures,):
-        saving.save(figure, tmp_path / "a.svg")
+        style.save(figure, tmp_path / "a.svg")
         picture = (tmp_path / "a.svg").read_text(encoding="utf-8")
         ElementTree.fromstring(picture)
         assert hostile.acting(picture) == []
@@ -372,5 +371,6 @@ def test_names_leave_by_one_door() -> None:
                 imported = [alias.name for alias in node.names] + [getattr(node, "module", None) or ""]
                 if "html" in imported and not str(getattr(node, "module", None)).startswith("fedsched."):
                     escaping.add(name)
-    assert printing == {"cli/shared/shared.py", "cli/shared/announcing.py"}  # the latter moves a line of its own words
+    # The latter moves a line of its own words.
+    assert printing == {"cli/shared/input_output.py", "cli/shared/compile_progress.py"}
     assert escaping == {"core/text.py"}

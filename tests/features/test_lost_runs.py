@@ -23,8 +23,7 @@ from fedsched.model.schedule.lost import LostRuns, finished_runs
 from fedsched.optimize.result.files import _plan_data, _plan_of
 from fedsched.optimize.result.record import PlannedQueue
 from fedsched.plot import gantt
-from fedsched.report.drawing import plan_of
-from fedsched.report.sums import sums_of
+from fedsched.report.plan_data import plan_of, sums_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,7 @@ import fedsched as fs
 from fedsched.model.schedule.closed_spans import numbered
 from fedsched.model.schedule.off_spans import bands
 from fedsched.policies import Planned, Reserve, Timeout
-from fedsched.report.drawing import plan_of
+from fedsched.report.plan_data import plan_of
 
 NODE = fs.NodeGroup(2, 1.0, 100.0, 50.0, off_watts=5.0, boot_seconds=30.0, shutdown_seconds=10.0)
 

@@ -18,7 +18,7 @@ from fedsched.model.power.power_cap import cap_over_time, most_drawn
 from fedsched.model.time.signal import MOST_DRAWN
 from fedsched.plot.gantt import figure
 from fedsched.plot.load import power
-from fedsched.report.drawing import plan_of
+from fedsched.report.plan_data import plan_of
 from fedsched.simulate import prepare
 
 if TYPE_CHECKING:

@@ -281,7 +281,7 @@ def test_searches_say_what_costs_need() -> None:
     taken = fs.Downtime("a", 5.0, 6.0, kind="outage", on_running="requeue")
     with pytest.raises(InfeasibleError, match="plans do not price these"):
         fs.optimize(log, replace(machine(STEPS), calendar=(taken,)), objectives="carbon", evaluations=5)
-    with pytest.raises(ValueError, match="'carbon' is made of signals, which it does not look at"):
+    with pytest.raises(ValueError, match="'carbon' needs signals, which plans do not see"):
         fs.Rolling(objective="carbon", method="ga")
     closed = fs.Downtime("a", 5.0, kind="drain")
     with pytest.raises(InfeasibleError, match="ends of all jobs"):

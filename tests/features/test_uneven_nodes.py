@@ -21,7 +21,7 @@ from fedsched.model.jobs.uneven import are_uneven, most_nodes
 from fedsched.model.schedule.lost import LostRuns
 from fedsched.model.schedule.schedule import Schedule
 from fedsched.plot.gantt import link_load
-from fedsched.report.packing import jobs_of
+from fedsched.report.plan_data import jobs_of
 from fedsched.search.problem.objectives import Objectives
 from fedsched.search.problem.problem import SearchProblem
 from fedsched.simulate import prepare

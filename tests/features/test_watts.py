@@ -13,7 +13,7 @@ from support import strategies
 import fedsched as fs
 from fedsched.bounds import lower_bounds
 from fedsched.io.batsim.evalys import write_jobs
-from fedsched.report.sums import sums_of
+from fedsched.report.plan_data import sums_of
 
 if TYPE_CHECKING:
     from pathlib import Path

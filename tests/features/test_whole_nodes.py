@@ -23,7 +23,7 @@ from fedsched.model.jobs.shaping import with_shapes
 from fedsched.model.reading import Reading
 from fedsched.model.schedule.schedule import Schedule
 from fedsched.plot.gantt import link_load
-from fedsched.report.packing import jobs_of
+from fedsched.report.plan_data import jobs_of
 from fedsched.search.problem.slowdown import time_costs
 from fedsched.simulate import prepare
 

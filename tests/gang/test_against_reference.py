@@ -9,7 +9,7 @@ from support.tiers import tries
 
 import fedsched as fs
 from fedsched.gang import GangSystem, simulate
-from fedsched.gang.names import DISCIPLINES, DISPATCHES, ROUTINGS
+from fedsched.gang.system import DISCIPLINES, DISPATCHES, ROUTINGS
 
 
 def random_case(seed, **fixed):

@@ -84,7 +84,7 @@ def test_an_unstable_load_stops_at_its_limit_and_says_what_was_left():
         ({"latency": -1}, ValueError, "latency=-1"),
         ({"bandwidth": 0}, ValueError, "bandwidth=0 must be above 0"),
         ({"aging": -1}, ValueError, "aging=-1 must be at least 0"),
-        ({"discipline": "ljfs"}, ValueError, "discipline='ljfs' does not go with grid='multi_site'"),
+        ({"discipline": "ljfs"}, ValueError, "discipline='ljfs' is not for grid='multi_site'"),
         ({"preempts": "site"}, ValueError, "preempts='site' does not go with"),
         ({"grid": "load", "preempts": "systm"}, UnknownNameError, "Did you mean 'system'"),
         ({"grid": "load", "preempts": True}, UnknownNameError, "Unknown preempts True"),
@@ -103,7 +103,7 @@ def test_bad_arguments_are_refused():
     for options in ({"max_completions": 0}, {"time_limit": float("nan")}, {"seed": -1}):
         with pytest.raises(ValueError, match="must be"):
             simulate(workload, system, **options)
-    with pytest.raises(ValueError, match="names no site of this system"):
+    with pytest.raises(ValueError, match="must be a site of this system"):
         simulate(workload, GangSystem(processors=(2,)))
     with pytest.raises(UnknownNameError, match="gangs"):
         simulate(workload, system).metrics("gang")

@@ -62,7 +62,7 @@ def test_where_nobody_is_left_to_choose_reset_says_so() -> None:
     """An episode that is over before any decision is refused; of one that lost some jobs the others are decided."""
     runs = fs.Workload(submit=[0.0, 1.0], tasks=[2, 2], runtime=[10.0, 5.0], cancel_at=[0.0, 1.0])
     for env in (SchedulingEnv(runs, TWO), SchedulingVectorEnv(runs, TWO, num_envs=2)):
-        with pytest.raises(ValueError, match=r"over before anybody could be asked.*leave such jobs out"):
+        with pytest.raises(ValueError, match=r"ends before its first decision.*leave such jobs out"):
             env.reset()
     log = replace(runs, cancel_at=[0.0, 9.0])
     assert decided(SchedulingEnv(log, TWO)).start[1] == 1.0

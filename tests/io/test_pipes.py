@@ -124,7 +124,7 @@ FILES_ALONE = ("study",)  # which takes logs and folders of dumps, several of th
 
 def test_every_command_is_here() -> None:
     """Tests that no command is added without saying here whether it takes a log."""
-    assert {*COMMANDS, *NO_LOG, *FILES_ALONE} == set(cli.COMMANDS)
+    assert {*COMMANDS, *NO_LOG, *FILES_ALONE} == set(COMMANDS)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

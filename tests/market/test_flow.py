@@ -185,7 +185,7 @@ def test_bad_flows_are_refused() -> None:
         market.schedule_flow([], environment, period=10.0)
     with pytest.raises(ValueError, match="period=0 must be finite and above 0"):
         market.schedule_flow([batch], environment, period=0)
-    with pytest.raises(ValueError, match=r"horizon=5\.0 is shorter than period=10"):
+    with pytest.raises(ValueError, match=r"horizon=5\.0 must be at least period=10"):
         market.schedule_flow([batch], environment, period=10.0, horizon=5.0)
     with pytest.raises(ValueError, match="4 cycles every 10 see up to 40, but the environment ends at 30"):
         market.schedule_flow([batch] * 4, environment, period=10.0)

@@ -15,7 +15,7 @@ from support import outside
 
 import fedsched as fs
 from fedsched import cli, policies
-from fedsched.cli.app import arguments_of, build_app
+from fedsched.cli.app import COMMANDS, arguments_of, build_app
 from fedsched.model.schedule.metrics import METRICS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,7 +48,7 @@ def mentioned_in(page: Path) -> list[tuple[str, str]]:
     text = page.read_text(encoding="utf-8").replace("\\\n", " ")
     blocks = "\n".join(re.findall(r"^```.*?^```", text, flags=re.DOTALL | re.MULTILINE))
     spans = re.findall(r"`([^`]+)`", re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE))
-    named = re.compile(rf"^(?:fedsched )?({'|'.join(cli.COMMANDS)}) (.*)")
+    named = re.compile(rf"^(?:fedsched )?({'|'.join(COMMANDS)}) (.*)")
     found = [named.match(line) for line in [*blocks.splitlines(), *(" ".join(span.split()) for span in spans)]]
     return [(match[1], option) for match in found if match for option in re.findall(r"--[\w-]+", match[2])]
 
@@ -123,7 +123,7 @@ def test_commands_have_the_options_that_pages_give_them() -> None:
     app = build_app()
     options = {
         command: {name for argument in arguments_of(app, command) for name in argument.names}
-        for command in cli.COMMANDS
+        for command in COMMANDS
     }
     mentioned = [(name_of(page), *pair) for page in EVERY_PAGE for pair in mentioned_in(page)]
     assert not [one for one in mentioned if one[2] not in options[one[1]] | {"--config", "--debug", "--help"}]

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import fedsched as fs
-from fedsched.report.drawing import plan_of
-from fedsched.report.sums import sums_of
+from fedsched.report.plan_data import plan_of, sums_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

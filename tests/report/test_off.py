@@ -10,8 +10,7 @@ import pytest
 
 import fedsched as fs
 from fedsched.policies import Planned, Timeout
-from fedsched.report.drawing import plan_of
-from fedsched.report.sums import strips_of, sums_of
+from fedsched.report.plan_data import plan_of, strips_of, sums_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,9 +17,8 @@ import fedsched as fs
 from fedsched import cli
 from fedsched.model.reading import UNRECORDED, Reading
 from fedsched.optimize.result import Result
-from fedsched.report import drawing, material, of_result, of_schedules, page, repeating, summary, words
-from fedsched.report.drawing import plan_of
-from fedsched.report.packing import NEVER, jobs_of, packed, tick_of
+from fedsched.report import formatting, material, of_result, of_schedules, page, plan_data, repeat_code, summary
+from fedsched.report.plan_data import NEVER, jobs_of, packed, plan_of, tick_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,7 +95,7 @@ def test_every_plan_and_baseline_is_there(result: Result, text: str) -> None:
     for policy in ("fcfs", "easy", "sjf-greedy"):
         assert f">{policy}</th>" in text
     assert "≤\u00a0" not in text
-    assert f"≤ {words.share(result.gap('energy'))}" in text
+    assert f"≤ {formatting.share(result.gap('energy'))}" in text
 
 
 def test_times_and_nodes_come_back(result: Result) -> None:
@@ -152,12 +151,12 @@ def test_ten_thousand_jobs_stay_small(many_jobs: Schedule, pages: dict[str, Path
     """Tests that the page of ten thousand jobs is well under three megabytes, a whole front of them too."""
     assert pages["many"].stat().st_size < 600_000
     one = len(plan_of(many_jobs, tick_of([many_jobs]))["bytes"])
-    assert pages["many"].stat().st_size + one * (drawing.MOST_DRAWN // len(many_jobs)) < 3_000_000
+    assert pages["many"].stat().st_size + one * (plan_data.MOST_DRAWN // len(many_jobs)) < 3_000_000
 
 
 def test_what_has_no_room_is_said(many_jobs: Schedule, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that above the page's limit only some plans are drawn, the first among them, and that the page says so."""
-    monkeypatch.setattr(drawing, "MOST_DRAWN", 25_000)
+    monkeypatch.setattr(plan_data, "MOST_DRAWN", 25_000)
     monkeypatch.setattr(material, "LEAST_DRAWN", 1)
     found = of_schedules([replace(many_jobs, policy=f"plan {k}") for k in range(4)])
     assert [entry.drawn for entry in found.entries] == [True, True, False, False]
@@ -166,7 +165,7 @@ def test_what_has_no_room_is_said(many_jobs: Schedule, monkeypatch: pytest.Monke
 
 def test_the_knee_and_the_ends_are_drawn_first(result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that of a front too large for the page the knee, both ends and the usual baselines are kept."""
-    monkeypatch.setattr(drawing, "MOST_DRAWN", 5 * 60)
+    monkeypatch.setattr(plan_data, "MOST_DRAWN", 5 * 60)
     found = of_result(result)
     drawn = [entry.label for entry in found.entries if entry.drawn]
     knee = found.entries[result.front.knee_index()].label
@@ -254,7 +253,7 @@ def test_factors_must_be_numbers(many_jobs: Schedule, tmp_path: Path, option: st
 
 @pytest.mark.parametrize(("gain", "number"), [(2.8e-5, "0.0028 %"), (-123.4567, "−12345.7 %"), (0.5, "50.0 %")])
 def test_a_gain_is_text_that_nothing_cuts(gain: float, number: str) -> None:
-    """Tests that however long a gain's number is, it stands beside its bar and not within the drawing."""
+    """Tests that however long a gain's number is, it stands beside its bar and not within the plan_data."""
     text, mark, drawing = str(summary._bar(gain)).partition("<svg")
     assert (text.replace("\u202f", " ").replace("\xa0", " "), mark) == (number, "<svg")
     assert "<text" not in drawing
@@ -262,18 +261,18 @@ def test_a_gain_is_text_that_nothing_cuts(gain: float, number: str) -> None:
 
 def test_numbers_read_well() -> None:
     """Tests the units that numbers are said in."""
-    gap = words.GAP
-    assert words.duration(0.25) == f"0.25{gap}s"
-    assert words.duration(151_458) == f"42.07{gap}h"
-    assert words.duration(40 * 86400) == f"40{gap}d"
-    assert words.measure("energy", 3.7859e9) == f"1.052{gap}MWh"
-    assert words.measure("utilisation", 0.5) == f"50.0{gap}%"
-    assert words.share(0.0001234) == f"0.012{gap}%"
-    assert words.measure("my own", 1234567.0) == "1,234,567"
-    assert words.measure("makespan", float("nan")) == "–"
-    assert words.column("makespan", [7200.0, 36000.0, float("nan")]) == ("makespan, h", ["2.00", "10.00", "–"])
-    assert words.column("mean_wait", [0.0, 0.0]) == ("mean wait, s", ["0", "0"])
-    assert words.listed(["a", "b", "c"]) == "a, b and c"
+    gap = formatting.GAP
+    assert formatting.duration(0.25) == f"0.25{gap}s"
+    assert formatting.duration(151_458) == f"42.07{gap}h"
+    assert formatting.duration(40 * 86400) == f"40{gap}d"
+    assert formatting.measure("energy", 3.7859e9) == f"1.052{gap}MWh"
+    assert formatting.measure("utilisation", 0.5) == f"50.0{gap}%"
+    assert formatting.share(0.0001234) == f"0.012{gap}%"
+    assert formatting.measure("my own", 1234567.0) == "1,234,567"
+    assert formatting.measure("makespan", float("nan")) == "–"
+    assert formatting.column("makespan", [7200.0, 36000.0, float("nan")]) == ("makespan, h", ["2.00", "10.00", "–"])
+    assert formatting.column("mean_wait", [0.0, 0.0]) == ("mean wait, s", ["0", "0"])
+    assert formatting.listed(["a", "b", "c"]) == "a, b and c"
 
 
 # ---- how to repeat it ------------------------------------------------------------------------------------------------
@@ -283,7 +282,7 @@ def test_the_code_for_a_schedule_makes_it_again(tmp_path: Path, monkeypatch: pyt
     """Tests that the Python in the page of a simulated schedule runs and gives the schedule of the same hash."""
     monkeypatch.chdir(tmp_path)
     schedule = fs.simulate(fs.Workload.example().head(40).scale_load(2.0), fs.Federation.example(), "fcfs")
-    code = repeating.python_of(of_schedules([schedule]))
+    code = repeat_code.python_of(of_schedules([schedule]))
     names: dict[str, Any] = {}
     exec(code, names)
     assert names["schedule"] == schedule
@@ -295,10 +294,10 @@ def test_what_no_policy_makes_has_no_code(tmp_path: Path) -> None:
     schedule = fs.simulate(fs.Workload.example().head(20), fs.Federation.example(), "fcfs")
     home = replace(schedule, policy="at home")
     both = of_schedules([schedule, home])
-    assert "'fcfs'" in repeating.python_of(both)
-    assert "at home" not in repeating.python_of(both)
-    assert "no Python is given: at home." in " ".join(repeating.warnings_of(both))
-    assert not repeating.python_of(of_schedules([home]))
+    assert "'fcfs'" in repeat_code.python_of(both)
+    assert "at home" not in repeat_code.python_of(both)
+    assert "no Python is given: at home." in " ".join(repeat_code.warnings_of(both))
+    assert not repeat_code.python_of(of_schedules([home]))
     home.report(tmp_path / "home.html")
     assert "In Python" not in (tmp_path / "home.html").read_text(encoding="utf-8")
 
@@ -312,9 +311,9 @@ def test_the_code_for_a_result_makes_it_again(tmp_path: Path, monkeypatch: pytes
     loaded = Result.load("result.json")
     assert loaded.settings == found.settings
     names: dict[str, Any] = {}
-    exec(repeating.python_of(of_result(loaded)), names)
+    exec(repeat_code.python_of(of_result(loaded)), names)
     np.testing.assert_array_equal(names["result"].front.values, found.front.values)
-    first, second = repeating.command_of(loaded).splitlines()
+    first, second = repeat_code.command_of(loaded).splitlines()
     assert cli.run(first.split()[1:]) == 0
     np.testing.assert_array_equal(Result.load("result.json").front.values, found.front.values)
     assert cli.run(second.split()[1:]) == 0
@@ -340,7 +339,7 @@ def test_the_code_reads_the_file_that_was_read(options: dict[str, Any], name: st
     talks = workload.head(10).with_communication(bandwidth=2e8, spread=2.0, seed=3)
     schedule = fs.simulate(talks, fs.Federation.example(), "fcfs")
     names: dict[str, Any] = {}
-    exec(repeating.python_of(of_schedules([schedule])), names)
+    exec(repeat_code.python_of(of_schedules([schedule])), names)
     assert names["schedule"] == schedule
 
 
@@ -350,7 +349,7 @@ def test_the_command_reads_the_file_that_was_read(own_log: Path) -> None:
 
     def command(workload: fs.Workload) -> str:
         found = fs.optimize(workload, fs.Federation.example(), method="random", evaluations=5)
-        return repeating.command_of(found).partition(" --federation")[0]
+        return repeat_code.command_of(found).partition(" --federation")[0]
 
     workload = fs.read(own_log)
     fs.write(workload.head(20), "my log.csv")
@@ -367,11 +366,11 @@ def test_the_command_reads_the_file_that_was_read(own_log: Path) -> None:
 def test_what_a_repetition_lacks_is_said(result: Result) -> None:
     """Tests that logs, seconds, given plans and rules that the record does not hold are named."""
     asked = replace(result.settings, seconds=10.0, evaluations=None, initial=3, own_rules=True)
-    said = " ".join(repeating.warnings_of(of_result(replace(result, settings=asked))))
+    said = " ".join(repeat_code.warnings_of(of_result(replace(result, settings=asked))))
     for part in ("'sixty'", "budget in seconds", "3 plans", "stopping rules of its own"):
         assert part in said
     old = replace(result, settings=replace(result.settings, evaluations=None), stop_reason="10 s")
-    assert "old one" in " ".join(repeating.warnings_of(of_result(old)))
+    assert "old one" in " ".join(repeat_code.warnings_of(of_result(old)))
 
 
 def test_a_schedule_s_reading_is_in_the_call_and_on_the_page() -> None:
@@ -379,29 +378,29 @@ def test_a_schedule_s_reading_is_in_the_call_and_on_the_page() -> None:
     workload, machine = fs.Workload.example().head(20), fs.Federation.example()
     schedule = fs.simulate(workload, machine, same_time="sequential", knowledge="runtime")
     seen = of_schedules([schedule])
-    assert "same_time='sequential', knowledge='runtime'" in repeating.python_of(seen)
-    assert not any("not recorded" in line for line in repeating.warnings_of(seen))
+    assert "same_time='sequential', knowledge='runtime'" in repeat_code.python_of(seen)
+    assert not any("not recorded" in line for line in repeat_code.warnings_of(seen))
     assert "run times are known (clairvoyant); events of one instant" in summary.facts(seen)
     foreign = of_schedules([replace(schedule, reading=UNRECORDED)])
-    assert any("not recorded what a policy knew" in line for line in repeating.warnings_of(foreign))
+    assert any("not recorded what a policy knew" in line for line in repeat_code.warnings_of(foreign))
 
 
 def test_what_differs_from_the_defaults_is_in_the_call(result: Result) -> None:
     """Tests that weights, baselines and time's origin are passed again where they are not the usual ones."""
-    plain = repeating.python_of(of_result(result))
+    plain = repeat_code.python_of(of_result(result))
     assert "baselines=('fcfs', 'easy', 'sjf-greedy')" in plain
-    assert repeating.command_of(result) == ""
+    assert repeat_code.command_of(result) == ""
     assert "weights" not in plain
     weighted = replace(result, weights=(0.9, 0.1))
-    assert "weights=(0.9, 0.1)" in repeating.python_of(of_result(weighted))
+    assert "weights=(0.9, 0.1)" in repeat_code.python_of(of_result(weighted))
     settings = replace(result.settings, submits="keep", t0=-5.0, package=20, reading=Reading())
     kept = replace(result, settings=settings)
-    code = repeating.python_of(of_result(kept))
+    code = repeat_code.python_of(of_result(kept))
     assert all(part in code for part in ("submits='keep'", "t0=-5.0", "package=20", "knowledge='estimate'"))
     own = replace(
         result, objectives=("my cost", "energy"), front=replace(result.front, objectives=("my cost", "energy"))
     )
-    assert "functions of your own: my cost" in " ".join(repeating.warnings_of(of_result(own)))
+    assert "functions of your own: my cost" in " ".join(repeat_code.warnings_of(of_result(own)))
 
 
 def test_what_is_maximised_keeps_its_sign(result: Result) -> None:
@@ -411,9 +410,9 @@ def test_what_is_maximised_keeps_its_sign(result: Result) -> None:
     found = replace(result, objectives=("utilisation", "energy"), front=front, history=moments, lower_bounds={})
     text = page(of_result(found))
     assert data_of(text)["history"][0][2][0] == 0.5
-    assert f"50.0{words.GAP}%" in text
+    assert f"50.0{formatting.GAP}%" in text
     best = found.value("utilisation")
-    assert f"{words.share(best / found.baselines[0].values[0] - 1)}" in text
+    assert f"{formatting.share(best / found.baselines[0].values[0] - 1)}" in text
 
 
 def test_the_federation_travels_with_the_page(result: Result, text: str, tmp_path: Path) -> None:

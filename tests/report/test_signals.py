@@ -12,7 +12,7 @@ import pytest
 
 import fedsched as fs
 from fedsched.model.time.signal import MOST_DRAWN as MOST
-from fedsched.report.curves import curves_of
+from fedsched.report.plan_data import curves_of
 
 if TYPE_CHECKING:
     from pathlib import Path

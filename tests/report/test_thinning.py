@@ -10,8 +10,8 @@ from support.report_cases import all_drawn, data_of, unpacked
 
 import fedsched as fs
 from fedsched.model.schedule.schedule import Schedule
-from fedsched.report import drawing, of_schedules, page, sums
-from fedsched.report.packing import tick_of
+from fedsched.report import of_schedules, page, plan_data
+from fedsched.report.plan_data import tick_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +23,7 @@ ROOM = 4000
 @pytest.fixture
 def thinned(many_jobs: Schedule, monkeypatch: pytest.MonkeyPatch) -> str:
     """Return the page of ten thousand jobs where there is room for four thousand."""
-    monkeypatch.setattr(drawing, "MOST_DRAWN", ROOM)
+    monkeypatch.setattr(plan_data, "MOST_DRAWN", ROOM)
     return page(of_schedules([many_jobs]))
 
 
@@ -45,7 +45,7 @@ def test_bars_and_shading_hold_all_the_work(many_jobs: Schedule, thinned: str) -
     """Tests that what the bars and the shaded cells cover are the node-seconds of all jobs, cluster by cluster."""
     plan = data_of(thinned)["entries"][0]["plan"]
     about, columns = plan["thinned"], unpacked(plan)
-    cells = columns["shade"].reshape(about["firstRows"][-1], about["columns"]) / (drawing.LEVELS - 1)
+    cells = columns["shade"].reshape(about["firstRows"][-1], about["columns"]) / (plan_data.LEVELS - 1)
     shaded = cells.sum(axis=1) * about["nodes"] * about["seconds"]
     run = (columns["finish"] - columns["start"]) * data_of(thinned)["tick"]
     drawn = np.repeat(run, columns["pieces"]) * columns["nodes"]
@@ -78,7 +78,7 @@ def test_bars_too_many_are_shading_too() -> None:
     made = Schedule(workload=workload, federation=fs.Federation.of(lanes + 100), start=start, finish=start + long,
                     counts=np.array([[1]] * 400 + [[130]]), t0=0.0)  # fmt: skip
     assert len(made.node_numbers()[-1]) == 100
-    plan = drawing.plan_of(made, tick_of([made]), room=150)
+    plan = plan_data.plan_of(made, tick_of([made]), room=150)
     columns = unpacked(plan)
     assert plan["thinned"]["bars"] == columns["first"].size == 401
     assert columns["pieces"].tolist() == [1] * 401
@@ -96,7 +96,7 @@ def test_parts_of_the_time_keep_mean_and_most(seed: int) -> None:
     fine = np.arange(0, 100, 1.0)
     at = np.searchsorted(times, fine, side="right") - 1
     every = np.where(at >= 0, values[at], 0.0).reshape(20, 5)
-    mean, most = sums.in_parts(times, values, np.linspace(0.0, 100.0, 21))
+    mean, most = plan_data.in_parts(times, values, np.linspace(0.0, 100.0, 21))
     np.testing.assert_allclose(mean, every.mean(axis=1))
     np.testing.assert_allclose(most, every.max(axis=1))
 

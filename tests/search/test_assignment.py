@@ -12,7 +12,7 @@ from fedsched.core.errors import FedschedError
 from fedsched.engine.placement.tasks_per_node import places_on
 from fedsched.model.jobs.uneven import are_uneven, drop_spare_nodes
 from fedsched.report.material import of_result
-from fedsched.report.repeating import command_of, python_of
+from fedsched.report.repeat_code import command_of, python_of
 from fedsched.search.encoding.assignment import assigned, random_assignments, reassigned
 from fedsched.search.methods.methods import METHODS
 from fedsched.search.problem.objectives import Objectives

@@ -15,7 +15,7 @@ import fedsched as fs
 from fedsched.core.errors import FedschedError, TraceError, UnknownNameError
 from fedsched.policies.list_heuristics import HEURISTICS
 from fedsched.report.material import of_result
-from fedsched.report.repeating import python_of
+from fedsched.report.repeat_code import python_of
 from fedsched.search.methods.methods import METHODS
 from fedsched.search.run import checkpoint as checkpoints
 from fedsched.search.run.stopping import GapReached, NoProgress

@@ -28,7 +28,7 @@ from support import signatures
 
 import fedsched as fs
 from fedsched.core.jit.parts import Linked, Part
-from fedsched.optimize import verb
+from fedsched.optimize import entry_point
 
 ROOMS = [f"fedsched.{room}" for room in ("engine", "model", "policies", "search")]
 CLOSED = fs.Downtime("C1", 100.0, 500.0, "1 of all", "maintenance")
@@ -76,8 +76,8 @@ def noting(*what):
     before.update(loaded())
 
 
-warm_up, before = verb.warm_up, set()
-verb.warm_up = noting
+warm_up, before = entry_point.warm_up, set()
+entry_point.warm_up = noting
 for name, (workload, federation, how) in CASES.items():
     before.clear()
     found = fs.optimize(workload, federation, seconds=600.0, evaluations=2500, progress=False, **how)

@@ -138,7 +138,7 @@ def test_jobs_go_to_another_partition() -> None:
     for change in ("partition=small", "partition=small>larg"):
         with pytest.raises(UnknownNameError, match="partition \\(as in partition=FROM>TO\\)"):
             fs.study(case, {"mine": change})
-    with pytest.raises(FieldError, match="no job names a partition"):
+    with pytest.raises(FieldError, match="no job requests a partition"):
         fs.study(replace(case, workload=replace(jobs, labels=None)), {"mine": "partition=small>large"})
 
 
@@ -205,7 +205,8 @@ def test_a_sweep_is_scenarios_at_several_values(text: str, names: list[str]) -> 
 
 @pytest.mark.parametrize(
     ("change", "told"),
-    [("nodes", "'nodes' is no NAME=VALUE"), ("nodes=-100%", "leaves no node of 32"), ("nodes=many", "must be a number"),
+    [("nodes", "'nodes' must be NAME=VALUE"), ("nodes=-100%", "leaves no node of 32"),
+     ("nodes=many", "must be a number"),
      ("estimates=x0", "must be exact, or a factor"), ("maintenance=3h", "must be a span"),
      ("federate=single", "needs several clusters"), ("set.bf_interval=60", "begin with a dump"),
      ("policy=slurm", "begin with the folder of a dump"), ("load=0", "must be a factor"),
@@ -233,7 +234,7 @@ def test_scenarios_without_names_are_called_by_their_words(jobs: fs.Workload) ->
         told = f"study: scenarios={wrong} must be words or functions, by name or not: fs.study(base, {{'more nodes'"
         with pytest.raises(TypeError, match=f"^{re.escape(told)}"):
             fs.study(jobs, wrong)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="'policy=fcfs' stands there twice"):
+    with pytest.raises(ValueError, match="Two scenarios are named 'policy=fcfs'"):
         fs.study(jobs, ["policy=fcfs"] * 2)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from fedsched.cli.shared import options
-from fedsched.cli.shared.shared import print_json, say
+from fedsched.cli.shared.input_output import print_json, say
 
 
 def command(shell: Literal["bash", "zsh", "fish"], /, *, install: bool = False, json: options.Json = False) -> int:

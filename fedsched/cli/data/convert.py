@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from fedsched.cli.shared import groups, options
-from fedsched.cli.shared.shared import NotTakenError, check_apart, print_json, reading_of, refuse, say
+from fedsched.cli.shared.input_output import NotTakenError, check_apart, print_json, reading_of, refuse, say
 from fedsched.core.errors import OutputError, TraceError, unknown_name
 from fedsched.core.text import counted, one_line
 from fedsched.io import (

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fedsched.cli.shared import options
-from fedsched.cli.shared.shared import check_no_link, number_text, print_json, print_table, progress_bar, say
+from fedsched.cli.shared.input_output import check_no_link, number_text, print_json, print_table, progress_bar, say
 
 if TYPE_CHECKING:
     from fedsched.model.schedule.schedule import Schedule

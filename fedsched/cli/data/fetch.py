@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fedsched.cli.shared import options
-from fedsched.cli.shared.shared import print_json, print_table, say, written
+from fedsched.cli.shared.input_output import print_json, print_table, say, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -57,7 +57,7 @@ def command(
     fedsched generate lublin --jobs 5000 --nodes 256 --load 0.8 --estimates tsafrir --out made.swf.gz
     """
     from fedsched import generate
-    from fedsched.cli.shared.shared import check_apart, check_output, print_json, refuse, say
+    from fedsched.cli.shared.input_output import check_apart, check_output, print_json, refuse, say
     from fedsched.io import write
     from fedsched.study.scenario import Machine
 

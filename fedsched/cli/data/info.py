@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from fedsched.cli.shared import groups, options
-from fedsched.cli.shared.shared import load_workload, print_json, print_table, reading_of, refuse, say
+from fedsched.cli.shared.input_output import load_workload, print_json, print_table, reading_of, refuse, say
 
 if TYPE_CHECKING:
     from fedsched.model.machine.federation import Federation, NodeGroup
@@ -162,7 +162,7 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
         names = ("kind", "cluster", "unit", "least", "most", "steps", "begin s", "end s")
         print_table("signals", names, lines, align="lll")
     if any(are_assumed(*row.values()) for row in figures):
-        say("* = assumed: nobody gave it")
+        say("* = assumed: not given")
     if lacking := unmodelled.ignored_in_files(federation):
         say(unmodelled.sentence(tuple(lacking)))
     if facts:

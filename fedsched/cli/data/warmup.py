@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from fedsched.cli.shared import expecting, options
-from fedsched.cli.shared.shared import print_json, say
+from fedsched.cli.shared import compile_progress, options
+from fedsched.cli.shared.input_output import print_json, say
 from fedsched.core.errors import OutputError
 from fedsched.core.text import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fedsched.cli.warming import Warmed
+    from fedsched.cli.data.warmup_calls import Warmed
 
 Kind = Literal["easy", "optimize", "calendar", "pools", "shared", "slurm", "gang", "market"]
 
@@ -34,16 +34,16 @@ def command(*kinds: Kind, json: options.Json = False) -> int:
     fedsched warmup easy market
     fedsched warmup optimize --json
     """
-    from fedsched.cli.warming import warm_up
+    from fedsched.cli.data.warmup_calls import warm_up
     from fedsched.core.jit import folder_in_use
 
     folder = folder_in_use()
     if folder is None:
-        raise OutputError("No folder can keep compiled code; set FEDSCHED_CACHE to one that nobody else may write to.")
+        raise OutputError("No folder can keep compiled code; set FEDSCHED_CACHE to a folder that only you can write.")
     done: list[Warmed] = []
     for one in warm_up(*kinds):
         done.append(one)
-        expecting.note((expecting.WARMUP, one.kind), one.functions, done=True)
+        compile_progress.record_compiled((compile_progress.WARMUP, one.kind), one.functions, done=True)
         if not json:
             say(f"{one.kind}: {counted(one.functions, 'function')} compiled in {one.seconds:.1f} s")
     if json:

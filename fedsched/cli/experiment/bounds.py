@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from fedsched.cli.shared import groups, options
-from fedsched.cli.shared.shared import (
+from fedsched.cli.shared.input_output import (
     facts_of,
     load_workload,
     number_text,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from fedsched.cli.shared import groups, options
-from fedsched.cli.shared.shared import (
+from fedsched.cli.shared.input_output import (
     CHART_FORMATS,
     check_apart,
     check_output,
@@ -195,7 +195,7 @@ def _draw(schedule: GangSchedule, path: Path | None) -> None:
     if path is not None:
         from matplotlib.figure import Figure
 
-        from fedsched.plot.saving import save
+        from fedsched.plot.style import save
 
         figure = Figure(figsize=(10, 5), layout="constrained")
         schedule.gantt(figure.add_subplot())

@@ -8,7 +8,7 @@ from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import TYPE_CHECKING, Literal
 
 from fedsched.cli.shared import groups, options
-from fedsched.cli.shared.shared import (
+from fedsched.cli.shared.input_output import (
     CHART_FORMATS,
     NotTakenError,
     check_apart,

@@ -8,7 +8,7 @@ from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import TYPE_CHECKING
 
 from fedsched.cli.shared import groups, options
-from fedsched.cli.shared.shared import (
+from fedsched.cli.shared.input_output import (
     CHART_FORMATS,
     INTERRUPTED,
     PLAN_FORMATS,
@@ -30,7 +30,6 @@ from fedsched.model.reading import CLAIRVOYANT
 if TYPE_CHECKING:
     from fedsched.model.jobs.workload import Workload
     from fedsched.optimize.result import Result
-
 
 def command(
     trace: options.Trace = None,
@@ -122,9 +121,7 @@ def command(
         workload = replace(workload, slack=parse_slack(put_off))  # type: ignore[arg-type]
     deadline = None
     if end_by is not None:
-        from fedsched.cli.shared.moments import moment_said
-
-        deadline = moment_said("end_by", end_by, workload)
+        deadline = _moment_of("end_by", end_by, workload)
     cluster, known = asked.cluster(workload), asked.reading
     if gears:
         from fedsched.generate import gears as with_gears
@@ -197,3 +194,28 @@ def as_json(result: Result, workload: Workload, files: list[str]) -> dict[str, o
         "versions": result.versions,
         "written": files,
     }
+
+
+def _moment_of(field: str, text: str, workload: Workload) -> float:
+    """Return a moment in seconds of the workload: "18h" after the first submit, or a date, "2027-01-12T12:00"."""
+    import math
+
+    from fedsched.core.errors import shortened
+    from fedsched.io.wall_clock import clock_from, wall_time_of
+    from fedsched.model.constraints.slack import parse_seconds
+
+    if (seconds := parse_seconds(text)) is not None:
+        return float(workload.submit.min()) + seconds
+    moment = wall_time_of(text)
+    if moment is None or not math.isfinite(moment.seconds):
+        raise ValueError(
+            f"{field}={shortened(repr(text))} must be a time after the first submit (18h, 90m, 1.5d) or a date by the "
+            "log's clock (2027-01-12T12:00)."
+        )
+    clock = clock_from(workload)
+    if clock is None:
+        raise ValueError(
+            f"{field}={shortened(repr(text))} is a date, and the log's header does not say when its second 0 was; give "
+            "a time after the first submit: 18h."
+        )
+    return clock.second(moment)

@@ -6,7 +6,7 @@ from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import Literal
 
 from fedsched.cli.shared import options
-from fedsched.cli.shared.shared import (
+from fedsched.cli.shared.input_output import (
     CHART_FORMATS,
     KNEE,
     NotTakenError,
@@ -48,7 +48,7 @@ def command(
     fedsched plot result.json --what gantt --choose makespan --out plan.svg
     """
     from fedsched.optimize.result import Result
-    from fedsched.optimize.result.faces import from_file
+    from fedsched.optimize.result.printed import from_file
 
     check_input(result)
     check_output(out, CHART_FORMATS, what="a chart")
@@ -62,7 +62,7 @@ def command(
         chosen_plan(found, choose).gantt(out)
     else:
         from fedsched.plot.result import draw_front, draw_result
-        from fedsched.plot.saving import save
+        from fedsched.plot.style import save
 
         save(draw_result(found, chosen_plan(found, choose)) if what == "all" else draw_front(found), out)
     if json:

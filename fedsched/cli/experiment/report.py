@@ -7,7 +7,7 @@ from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import TYPE_CHECKING
 
 from fedsched.cli.shared import groups, options
-from fedsched.cli.shared.shared import (
+from fedsched.cli.shared.input_output import (
     NotTakenError,
     again,
     check_apart,
@@ -70,7 +70,7 @@ def command(
     fedsched report sample --federation example --policy easy --policy fcfs --out report.html
     """
     from fedsched.optimize.result import Result
-    from fedsched.optimize.result.faces import from_file
+    from fedsched.optimize.result.printed import from_file
     from fedsched.report import of_result, write
 
     check_output(out, (".html", ".htm"), what="a report")

@@ -5,7 +5,15 @@ from __future__ import annotations
 from pathlib import Path  # noqa: TC003 the command line reads the types
 
 from fedsched.cli.shared import groups, options
-from fedsched.cli.shared.shared import again, check_apart, check_output, load_workload, print_json, reading_of, say
+from fedsched.cli.shared.input_output import (
+    again,
+    check_apart,
+    check_output,
+    load_workload,
+    print_json,
+    reading_of,
+    say,
+)
 from fedsched.model.reading import CLAIRVOYANT
 
 

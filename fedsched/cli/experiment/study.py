@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from fedsched.cli.shared import options
-from fedsched.cli.shared.shared import again, check_apart, check_output, print_json, print_table, refuse_sharing, say
+from fedsched.cli.shared.input_output import (
+    again,
+    check_apart,
+    check_output,
+    print_json,
+    print_table,
+    refuse_sharing,
+    say,
+)
 
 if TYPE_CHECKING:
     from fedsched.study import Study

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedsched.cli.shared.shared import say
+from fedsched.cli.shared.input_output import say
 from fedsched.core import ownership
 from fedsched.core.errors import ConfigError, TraceError, UnknownNameError, shortened, unknown_name
 from fedsched.io.files import open_bytes, parse_toml
@@ -121,7 +121,7 @@ def _check_kinds(app: App, command: str, table: Mapping[str, Any], path: Path) -
     from cyclopts import CycloptsError
     from cyclopts.config import Dict
 
-    from fedsched.cli.shared.misread import worded
+    from fedsched.cli.shared.parse_errors import worded
 
     arguments = app[command].assemble_argument_collection()
     try:

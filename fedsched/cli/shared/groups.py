@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from fedsched.cli.shared import options
-from fedsched.cli.shared.shared import NotTakenError, option, say
+from fedsched.cli.shared.input_output import NotTakenError, option, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,7 +101,7 @@ class OneMachine(Group):
         named = federations if isinstance(federations, tuple) else (federations,)
         signals = [Path(one.rpartition("=")[2]) for name in SIGNALS for one in words.get(name, ())]
         if words.get("cap"):
-            from fedsched.study.scenario.caps import cap_files
+            from fedsched.study.scenario.signals import cap_files
 
             signals += map(Path, cap_files(words["cap"]))
         return [*named, *(words[name] for name in FILES if name in words), *signals]

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from fedsched.cli.shared import options
-from fedsched.cli.shared.shared import print_json, say
+from fedsched.cli.shared.input_output import print_json, say
 from fedsched.cli.slurm import steering
 from fedsched.core.text import counted, first_of
 

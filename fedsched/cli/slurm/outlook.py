@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from fedsched.cli.shared.shared import print_json, print_table, progress_bar, say
+from fedsched.cli.shared.input_output import print_json, print_table, progress_bar, say
 from fedsched.cli.slurm.steering import span
 from fedsched.core.text import counted
 

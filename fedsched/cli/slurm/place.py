@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from fedsched.cli.shared import options
-from fedsched.cli.shared.shared import print_json, print_table, say
+from fedsched.cli.shared.input_output import print_json, print_table, say
 from fedsched.cli.slurm import steering
 from fedsched.core.text import counted
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fedsched.cli.shared import options
-from fedsched.cli.shared.shared import print_json
+from fedsched.cli.shared.input_output import print_json
 from fedsched.cli.slurm import steering
 
 

@@ -6,7 +6,7 @@ from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import TYPE_CHECKING
 
 from fedsched.cli.shared import options
-from fedsched.cli.shared.shared import check_input, print_json, print_table, say
+from fedsched.cli.shared.input_output import check_input, print_json, print_table, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

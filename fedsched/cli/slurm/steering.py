@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from fedsched.cli.shared import options
 from fedsched.cli.shared.groups import Group
-from fedsched.cli.shared.shared import INTERRUPTED, say
+from fedsched.cli.shared.input_output import INTERRUPTED, say
 from fedsched.core.text import counted
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def _nice(plan: Plan, number: int, had: int) -> str:
 
 def say_plan(plan: Plan) -> None:
     """Print a plan: its jobs in order, the mean waits, which jobs wait longer, and the changes to make."""
-    from fedsched.cli.shared.shared import print_table
+    from fedsched.cli.shared.input_output import print_table
     from fedsched.site.steer.plan import gaps_in_words
 
     queue = plan.queue

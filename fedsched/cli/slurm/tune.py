@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from fedsched.cli.shared import groups, options
-from fedsched.cli.shared.shared import check_apart, load_workload, print_json, print_table, progress_bar, say
+from fedsched.cli.shared.input_output import check_apart, load_workload, print_json, print_table, progress_bar, say
 from fedsched.core.errors import OutputError
 from fedsched.core.values import digits_of
 from fedsched.model.reading import USUAL

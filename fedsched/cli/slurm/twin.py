@@ -6,7 +6,7 @@ from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import TYPE_CHECKING, Any, Literal
 
 from fedsched.cli.shared import options
-from fedsched.cli.shared.shared import (
+from fedsched.cli.shared.input_output import (
     PLAN_FORMATS,
     check_no_link,
     check_output,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from fedsched.cli.shared import options
-from fedsched.cli.shared.shared import print_json, say
+from fedsched.cli.shared.input_output import print_json, say
 from fedsched.cli.slurm import steering
 
 if TYPE_CHECKING:

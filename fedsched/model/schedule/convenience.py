@@ -12,9 +12,41 @@ if TYPE_CHECKING:
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
     from fedsched.model.schedule.schedule import Schedule
+    from fedsched.optimize.result import Result
 
 
-class ScheduleConvenience:
+class ReportConvenience:
+    """The method of `Schedule` and of `Result` that writes a page."""
+
+    __slots__ = ()
+
+    def report(
+        self: Schedule | Result,
+        path: str | PathLike[str],
+        *,
+        title: str = "",
+        price_per_kwh: float | None = None,
+        co2_per_kwh: float | None = None,
+    ) -> None:
+        """Write one HTML page: Gantt charts, jobs and the cost of energy; for a search also its front and its progress.
+
+        Parameters
+        ----------
+        path
+            The path of the page (.html); it opens from the disk and needs no network.
+        title
+            The heading; by default it names the jobs and the machine.
+        price_per_kwh, co2_per_kwh
+            Money in any currency, and kilograms of CO2, for each kWh; the reader can change them in the page.
+        """
+        from fedsched.model.schedule.schedule import Schedule
+        from fedsched.report import of_result, of_schedules, write
+
+        material = of_schedules([self]) if isinstance(self, Schedule) else of_result(self)
+        write(material, path, title=title, price_per_kwh=price_per_kwh, co2_per_kwh=co2_per_kwh)
+
+
+class ScheduleConvenience(ReportConvenience):
     """Methods of `Schedule` that call files, pictures and reports."""
 
     __slots__ = ()
@@ -62,26 +94,3 @@ class ScheduleConvenience:
         from fedsched.plot.gantt import save
 
         save(self, path)
-
-    def report(
-        self: Schedule,
-        path: str | PathLike[str],
-        *,
-        title: str = "",
-        price_per_kwh: float | None = None,
-        co2_per_kwh: float | None = None,
-    ) -> None:
-        """Write one HTML page with the schedule's Gantt chart, its jobs, and the cost of its energy.
-
-        Parameters
-        ----------
-        path
-            The page: .html, opened from disk; it needs no network.
-        title
-            The heading; by default the workload and the federation.
-        price_per_kwh, co2_per_kwh
-            Currency units, and kilograms of CO2, per kWh; the reader can change them in the page.
-        """
-        from fedsched.report import of_schedules, write
-
-        write(of_schedules([self]), path, title=title, price_per_kwh=price_per_kwh, co2_per_kwh=co2_per_kwh)

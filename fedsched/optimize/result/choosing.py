@@ -26,7 +26,7 @@ def chosen_index(
 ) -> int:
     """Return the place of the chosen plan in the front: see `Result.choose`."""
     if weights is not None and by is not None:
-        raise ValueError(f"choose: by={by!r} beside weights={dict(weights)!r}; give one of them.")
+        raise ValueError(f"choose: by={by!r} and weights={dict(weights)!r} are both given; give only one.")
     front = result.front
     kept = np.flatnonzero(_keeps_to(result, within or {}))
     if weights is not None:

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fedsched.model.schedule.convenience import ReportConvenience
+
 if TYPE_CHECKING:
     from os import PathLike
 
     from fedsched.optimize.result.record import Result
 
 
-class ResultConvenience:
+class ResultConvenience(ReportConvenience):
     """Methods of `Result` that use files, pictures and reports."""
 
     __slots__ = ()
 
     def __str__(self: Result) -> str:
-        from fedsched.optimize.result.faces import text
+        from fedsched.optimize.result.printed import text
 
         return text(self)
 
     def _repr_html_(self: Result) -> str:
-        from fedsched.optimize.result.faces import html
+        from fedsched.optimize.result.printed import html
 
         return html(self)
 
@@ -36,29 +38,6 @@ class ResultConvenience:
         from fedsched.optimize.result.files import write_result
 
         write_result(self, path)
-
-    def report(
-        self: Result,
-        path: str | PathLike[str],
-        *,
-        title: str = "",
-        price_per_kwh: float | None = None,
-        co2_per_kwh: float | None = None,
-    ) -> None:
-        """Write one HTML page about the search: the front, every plan's Gantt chart, and the cost of energy.
-
-        Parameters
-        ----------
-        path
-            The path of the page (.html); it opens from the disk and needs no network.
-        title
-            The heading; by default the jobs and the machine.
-        price_per_kwh, co2_per_kwh
-            Money in any currency, and kilograms of CO2, for each kWh; the reader can change them in the page.
-        """
-        from fedsched.report import of_result, write
-
-        write(of_result(self), path, title=title, price_per_kwh=price_per_kwh, co2_per_kwh=co2_per_kwh)
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, baselines: bool | None = None) -> Result:

@@ -52,7 +52,7 @@ def write_result(result: Result, path: str | PathLike[str]) -> None:
 def read_result(path: str | PathLike[str], *, baselines: bool | None = None) -> Result:
     """Return the Result of a file, checked against its jobs and plans; what cannot be checked is `unverified`."""
     from fedsched.io.files import read_json
-    from fedsched.optimize.result.verifying import DeniedError, verified
+    from fedsched.optimize.result.verification import DeniedError, verified
 
     if not Path(path).is_file():
         raise TraceError(f"{path}: there is no such file; check the path.")

@@ -12,10 +12,11 @@ import numpy as np
 from fedsched.engine.codes import Placement
 from fedsched.engine.numbers import Counter
 from fedsched.engine.pack.problem import parts_of
+from fedsched.engine.run.simulation import lost_in
+from fedsched.engine.sharing.arrays import WHOLE, Number
 from fedsched.engine.sharing.run import SharedRun
 from fedsched.io.sealed import SealedFile, key_of
 from fedsched.io.trees import Saved, UnfitError, pack, unpack
-from fedsched.optimize.rolling.shared_file import held_in, held_of, restore_held, what_is_shared
 from fedsched.search.problem.packed import PLAN_DISPATCH
 
 if TYPE_CHECKING:
@@ -42,6 +43,9 @@ OF_JOBS = (
 )
 # May be negative: what is owed, and usage beyond a limit.
 BELOW_NOTHING = tuple(f"state.extras.{name}" for name in ("closed.left", "closed.low", "closed.beyond", "limited.left"))
+# On shared nodes: the arrays of what jobs hold, by job, by piece and by device.
+HELD_OF_JOBS = ("first", "pieces", "first_device", "devices")
+OF_PIECES, OF_DEVICES = ("node", "tasks"), ("device_node", "device", "amount")
 
 
 class RunFile:
@@ -86,7 +90,7 @@ class RunFile:
         rules = np.array([run.plan.dispatch, run.plan.placement])
         content: dict[str, Plain] = {"key": self._key, "rules": rules, "memory": memory, "arrays": arrays}
         if isinstance(run, SharedRun):
-            content["held"] = held_of(run)
+            content["held"] = _allocations_of(run)
         self._file.write(pack(content))
         self._saved_at = time.monotonic()
 
@@ -101,13 +105,13 @@ def _restore(run: Simulation, saved: Saved) -> dict[str, float]:
     memory = saved.part("memory")
     remembered: dict[str, float] = {name: memory.whole(name) for name in ("replans", "evaluations", "joined")}
     remembered["due"] = memory.number("due", -np.inf)
-    held = held_in(saved.part("held"), run) if isinstance(run, SharedRun) else None
+    held = _allocations_in(saved.part("held"), run) if isinstance(run, SharedRun) else None
     for name, array in now.items():
         array[...] = read[name]
     run.state.counter[Counter.PLAN_HOLDS] = 0  # the free nodes beside a reservation are not saved
     run.plan = run.plan._replace(dispatch=rules[0], placement=rules[1])
     if held is not None:
-        restore_held(run, held)
+        _restore_allocations(run, held)
     return remembered
 
 
@@ -179,5 +183,60 @@ def _fields(name: str, value: object) -> Iterator[tuple[str, NDArray[np.generic]
 def _key(policy: Rolling, run: Simulation) -> str:
     own = (run.plan.caps, run.plan.cap_row, *run.running())
     if isinstance(run, SharedRun):
-        own = (*own, *what_is_shared(run))
+        own = (*own, *_sharing_key(run))
     return key_of(repr(replace(policy, checkpoint=None)), (*parts_of(run.problem), *own))
+
+
+def _allocations_of(run: SharedRun) -> dict[str, Plain]:
+    """Return the nodes and devices of running jobs, and those of lost runs."""
+    held, number = run.work.held, run.work.number
+    pieces, devices = int(number[Number.PIECES]), int(number[Number.DEVICES])
+    found: dict[str, Plain] = {name: getattr(held, name) for name in HELD_OF_JOBS}
+    found |= {name: getattr(held, name)[:pieces] for name in OF_PIECES}
+    found |= {name: getattr(held, name)[:devices] for name in OF_DEVICES}
+    lost = lost_in(run.state)
+    runs = 0 if lost is None else lost.runs
+    return found | {f"lost_{name}": getattr(run.work.gone, name)[:runs] for name in HELD_OF_JOBS}
+
+
+def _allocations_in(saved: Saved, run: SharedRun) -> dict[str, Ints]:
+    """Return the nodes and devices from a file, checked to be valid indices for kernels."""
+    jobs, held, nodes = (run.problem.submit.size,), run.work.held, run.nodes.nodes
+    most = {"node": nodes.group.size - 1, "device_node": nodes.group.size - 1, "amount": int(WHOLE)}
+    most |= {"device": int(nodes.gpus.max()) - 1, "tasks": int(run.problem.tasks.max())}
+    found = {name: saved.ints(name, (None,), 0, most[name]) for name in (*OF_PIECES, *OF_DEVICES)}
+    for first, count, names in (("first", "pieces", OF_PIECES), ("first_device", "devices", OF_DEVICES)):
+        sizes = {found[name].size for name in names}
+        size = max(sizes)
+        if len(sizes) > 1 or size > getattr(held, names[0]).size:
+            raise saved.unfit(names[0], "must have a place for each that jobs hold")
+        found |= {name: saved.ints(name, jobs, 0, size) for name in (first, count)}
+        if (found[first] + found[count] > size).any():
+            raise saved.unfit(count, "must be within what jobs hold")
+        _read_lost(saved, run, found, (f"lost_{first}", f"lost_{count}"), size)
+    return found
+
+
+def _read_lost(saved: Saved, run: SharedRun, found: dict[str, Ints], names: tuple[str, str], size: int) -> None:
+    # What lost runs held, a row a run.
+    first, count = (saved.ints(name, (None,), 0, size) for name in names)
+    if not first.size == count.size <= run.work.gone.first.size:
+        raise saved.unfit(names[1], "must have a row for each run that may be lost")
+    if (first + count > size).any():
+        raise saved.unfit(names[1], "must be within what jobs hold")
+    found |= dict(zip(names, (first, count), strict=True))
+
+
+def _restore_allocations(run: SharedRun, found: dict[str, Ints]) -> None:
+    """Set the nodes and devices of a run's jobs, after its state is set."""
+    for name, array in found.items():
+        where = run.work.gone if name.startswith("lost_") else run.work.held
+        getattr(where, name.removeprefix("lost_"))[: array.size] = array
+    run.work.number[Number.PIECES], run.work.number[Number.DEVICES] = found["node"].size, found["device"].size
+    run.take_up()
+
+
+def _sharing_key(run: SharedRun) -> tuple[object, ...]:
+    """Return what distinguishes runs on shared nodes, besides their problems."""
+    one = run.nodes
+    return (*one.nodes, *one.kinds, *one.counted, np.array([one.gpu, one.choice, one.reservation]))

@@ -18,8 +18,7 @@ from fedsched.engine.sharing.counting import are_counted
 from fedsched.engine.sharing.pack import part_of
 from fedsched.engine.sharing.run import SharedRun
 from fedsched.optimize.rolling.checkpoint import RunFile
-from fedsched.optimize.rolling.incumbents import incumbents
-from fedsched.optimize.rolling.instant import Instant, Workspaces, placements_for_all
+from fedsched.optimize.rolling.instant import Instant, Workspaces, incumbents, placements_for_all
 from fedsched.search.methods.methods import method_named
 from fedsched.search.problem.objectives import Objectives
 from fedsched.search.problem.shared import SharedRows
@@ -194,7 +193,7 @@ def refuse_on_shared(policy: Rolling) -> MethodInfo:
     info = method_named(policy.method)
     if not info.shares_nodes:
         raise ValueError(
-            f"Rolling: method={policy.method!r} plans whole nodes; where jobs share them take 'ga' or 'moga' "
+            f"Rolling: method={policy.method!r} plans whole nodes; if jobs share nodes, use 'ga' or 'moga' "
             "(fedsched: --method ga)."
         )
     return info

@@ -92,7 +92,7 @@ class Rolling:
         if not isinstance(self.every, str):
             object.__setattr__(self, "every", float(self.every))
         if Objectives.of(self.objective).uncompiled:
-            raise ValueError(f"Rolling: objective={self.objective!r} is made of signals, which it does not look at.")
+            raise ValueError(f"Rolling: objective={self.objective!r} needs signals, which plans do not see.")
         if method_named(self.method).name in OF_SEVERAL:
             usable = ", ".join(name for name in METHODS if name not in OF_SEVERAL)
             raise ValueError(

@@ -11,8 +11,8 @@ from fedsched.core.text import counted
 from fedsched.core.text import html as escape
 from fedsched.io.atomic import atomic_text
 from fedsched.io.wall_clock import WallTime
+from fedsched.report.formatting import duration, share
 from fedsched.report.skeleton import Markup, chapters, document, table
-from fedsched.report.words import duration, share
 from fedsched.site.twin import figures, pictures
 from fedsched.site.twin.causes import ABOUT, EQUAL, UNEXPLAINED
 from fedsched.site.twin.replay_facts import GIVENS

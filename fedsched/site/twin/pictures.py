@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.plot import style
-from fedsched.report.words import duration
+from fedsched.report.formatting import duration
 
 if TYPE_CHECKING:
     from fedsched.site.twin.figures import Averages, InUse

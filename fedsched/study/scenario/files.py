@@ -16,10 +16,10 @@ from fedsched.io.files import STDIN, parse_toml, read_text
 from fedsched.io.platforms.toml import federation_of_data, federation_text, quoted
 from fedsched.model.machine.federation import Federation
 from fedsched.model.reading import Reading
-from fedsched.study.scenario.caps import cap_files
 from fedsched.study.scenario.policy_choice import PolicyChoice
 from fedsched.study.scenario.scenario import Scenario
 from fedsched.study.scenario.scenario_parts import Log, Machine, Made, words_of
+from fedsched.study.scenario.signals import cap_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +57,7 @@ def read_scenario(path: str | PathLike[str]) -> Scenario:
     given = [name for name in ("log", "generate") if name in data]
     if len(given) != 1:
         what = "both [log] and [generate]" if given else "neither [log] nor [generate]"
-        raise ConfigError(f"{path}: it has {what}; say in one of them which jobs are simulated.")
+        raise ConfigError(f"{path}: it has {what}; give the jobs in exactly one of them.")
     parts = {name: _part(path, name, table) for name, table in data.items() if name in TABLES}
     _check(path, "seed", data.get("seed", 0), int)
     _check(path, "name", data.get("name", ""), str)
@@ -99,7 +99,7 @@ def _part(path: str | PathLike[str], name: str, table: Mapping[str, Any]) -> Any
         values["cap"] = tuple(one.removesuffix(file) + there if one.endswith(file) else one for one in values["cap"])
     if inline:
         if "federation" in values or "cluster" not in inline:
-            raise ConfigError(f"{where}: clusters of its own ([[machine.cluster]]) take the place of federation.")
+            raise ConfigError(f"{where}: [[machine.cluster]] and federation both give clusters; leave one out.")
         values["federation"] = federation_of_data(inline, source=where, name=Path(path).stem)
     try:
         return noun(**values)

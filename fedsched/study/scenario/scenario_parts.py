@@ -14,8 +14,7 @@ from fedsched.generate.feedback import feedback, feedback_named
 from fedsched.io.examples import names_shipped
 from fedsched.io.files import STDIN
 from fedsched.model.jobs.layout import with_tasks_per_node
-from fedsched.study.scenario.caps import cap_files, caps_told
-from fedsched.study.scenario.signals import Told, with_forecasts
+from fedsched.study.scenario.signals import Told, cap_files, caps_told, with_forecasts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

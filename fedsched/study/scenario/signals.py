@@ -1,7 +1,8 @@
-"""Signals (prices, carbon) given as texts: files of steps for all clusters or for one, and their forecasts."""
+"""Signals given as texts, for all clusters or for one: prices, carbon, their forecasts, and power caps (80%, 50kW)."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
     from fedsched.model.time.signal import Signal
 
 OPTION_OF = {"price": "tariff", "carbon": "carbon"}
@@ -48,8 +50,40 @@ def with_forecasts(signals: list[Signal], forecasts: list[Signal]) -> list[Signa
         if not place:
             option, whose = OPTION_OF[forecast.kind], f" of {forecast.cluster!r}" if forecast.cluster else ""
             raise FieldError(
-                f"{{{option}_forecast}} is what plans take a {{{option}}}{whose} for, and there is none; give one."
+                f"{{{option}_forecast}} is a forecast of a {{{option}}}{whose}, and there is none; give one."
             )
         (k,) = place
         signals[k] = replace(signals[k], forecast=replace(forecast, unit=signals[k].unit))
     return signals
+
+
+NONE = "none"
+_AMOUNT = re.compile(r"(\d+(?:\.\d*)?)\s?(%|W|kW|MW|)", re.ASCII)
+
+
+def cap_files(caps: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the files that caps name."""
+    told = (one.rpartition("=")[2] for one in caps)
+    return tuple(one for one in told if one != NONE and not _AMOUNT.fullmatch(one))
+
+
+def caps_told(caps: tuple[str, ...], federation: Federation, files: Told) -> list[Signal]:
+    """Return the caps given as texts; a percentage is of the power of all busy nodes, of one cluster or of all."""
+    from fedsched.model.power.power_cap import most_drawn
+    from fedsched.model.time.signal import Signal
+
+    if NONE in caps:
+        if len(caps) > 1:
+            raise FieldError("{cap}='none' excludes other caps; leave it or them out.")
+        return []
+    found = []
+    for one in caps:
+        cluster, _, told = one.rpartition("=")
+        if amount := _AMOUNT.fullmatch(told):
+            value, unit = float(amount[1]), amount[2] or "W"
+            if unit == "%":
+                value, unit = value / 100.0 * most_drawn(federation, cluster), "W"
+            found.append(Signal((0.0,), (value,), unit, cluster, beyond="repeat"))
+            continue
+        found.append(files.signal(told, "W", cluster))
+    return found

@@ -10,7 +10,7 @@ import pytest
 
 import fedsched as fs
 from fedsched.core.errors import FedschedError, TraceError
-from fedsched.optimize.result import verifying
+from fedsched.optimize.result import verification
 from fedsched.optimize.result.files import FORMAT, WITHOUT_RUNNING
 from fedsched.simulate import prepare
 
@@ -249,7 +249,7 @@ def test_baselines_of_many_jobs_are_simulated_when_asked_for(
     with pytest.raises(TraceError, match="the baseline 'fcfs' is said to have"):
         fs.Result.load(false)
     assert "(unverified)" not in str(fs.Result.load(true))
-    monkeypatch.setattr(verifying, "FEW", len(results["front"].workload) - 1)
+    monkeypatch.setattr(verification, "FEW", len(results["front"].workload) - 1)
     for found in (fs.Result.load(false), fs.Result.load(true), fs.Result.load(true, baselines=False)):
         assert "baselines" in found.unverified
         assert "from a file: front made again; unverified: baselines, bounds" in str(found)

@@ -15,8 +15,7 @@ from fedsched.engine.codes import Dispatch, Placement
 from fedsched.engine.run.evaluate import unpack_row
 from fedsched.model.schedule.metrics import Column
 from fedsched.optimize.rolling import Rolling, instant
-from fedsched.optimize.rolling.incumbents import incumbents
-from fedsched.optimize.rolling.instant import OVERRUN_SECONDS, Instant, Workspaces, placements_for_all
+from fedsched.optimize.rolling.instant import OVERRUN_SECONDS, Instant, Workspaces, incumbents, placements_for_all
 from fedsched.search.problem.objectives import Objectives
 from fedsched.simulate import prepare, simulate
 

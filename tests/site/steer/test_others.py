@@ -14,7 +14,7 @@ import pytest
 from support.fake_slurm import NOW, FakeSlurm, Job, running
 from support.steering import FEW, LEASE, crowd, left_alone, watching
 
-from fedsched.cli.shared.shared import INTERRUPTED
+from fedsched.cli.shared.input_output import INTERRUPTED
 from fedsched.cli.slurm import apply
 from fedsched.cli.slurm import watch as watch_command
 from fedsched.cli.slurm.steering import Steered

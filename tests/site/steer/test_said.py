@@ -10,7 +10,7 @@ from support.fake_slurm import FakeSlurm, is_update
 from support.steering import crowd, hand_of, planned
 
 from fedsched.cli import run
-from fedsched.cli.shared.shared import INTERRUPTED
+from fedsched.cli.shared.input_output import INTERRUPTED
 from fedsched.site.steer import SetByHandError
 
 if TYPE_CHECKING:

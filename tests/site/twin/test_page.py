@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from fedsched.report.words import duration, share
+from fedsched.report.formatting import duration, share
 from fedsched.site.twin import explain, figures, made_dump, read_site
 from fedsched.site.twin.causes import EQUAL, SEVERAL, STATE, UNEXPLAINED
 from fedsched.site.twin.page import LISTED, page

@@ -1,25 +1,34 @@
-"""When and where each job of a plan runs, for the page's script; of very many jobs, only the largest and shading."""
+"""The data of plans for the page's script: jobs, where and when they run, and sums, as arrays packed into text.
+
+If there are very many jobs, only the largest are drawn as bars; the others become shading.
+"""
 
 from __future__ import annotations
 
+import base64
+import zlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fedsched.core.text import counted, one_line
+from fedsched.model.jobs.layout import layout_of, tasks_on_nodes
+from fedsched.model.jobs.uneven import are_uneven, counted_tasks_per_node
 from fedsched.model.power.power_cap import cap_over_time
+from fedsched.model.power.watts import extra_joules, extra_watts, watts_of
 from fedsched.model.schedule.closed_spans import numbered
+from fedsched.model.schedule.lost import finished_runs
 from fedsched.model.schedule.off_spans import bands
 from fedsched.model.schedule.power_draw import drawn_off
 from fedsched.model.time.reservations import reserved_nodes
+from fedsched.model.time.signal import CAP, Curve, drawn_over
 from fedsched.plot import shading
-from fedsched.report.curves import curves_of
-from fedsched.report.packing import packed, ticks
-from fedsched.report.sums import strips_of, sums_of
-from fedsched.report.words import duration, number, share
+from fedsched.plot.gantt import link_load, steps_of
+from fedsched.plot.shading import in_parts
+from fedsched.report.formatting import duration, number, share
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -27,8 +36,10 @@ if TYPE_CHECKING:
     from fedsched.model.schedule.closed_spans import ClosedSpans
     from fedsched.model.schedule.node_numbers import NodeRuns
     from fedsched.model.schedule.off_spans import OffSpans
+    from fedsched.model.schedule.power_draw import Draws
     from fedsched.model.schedule.schedule import Schedule
     from fedsched.model.time.reservations import ReservedNodes
+    from fedsched.model.time.signal import Signal
 
 MOST_DRAWN = 240_000  # jobs drawn one by one, of all plans together; bars at most twice as many
 ROWS, COLUMNS = 512, 8192  # of the shading's grid, at most
@@ -241,3 +252,161 @@ def thinned_in_words(workload: Workload, kept: NDArray[np.bool_] | None, about: 
         f"and found one by one, {where}. The other jobs, of at most {others} node-hours each, are shading alone; "
         "every sum is of all jobs"
     )
+
+
+def curves_of(schedule: Schedule) -> list[dict[str, object]]:
+    """Return kind, unit, cluster and steps since t0 of price and carbon signals.
+
+    Cluster -1 stands for all clusters without a signal of their own.
+    """
+    names = [cluster.name for cluster in schedule.federation.clusters]
+    return [
+        {
+            "kind": signal.kind,
+            "unit": signal.unit,
+            "cluster": names.index(signal.cluster) if signal.cluster else -1,
+            **_steps(signal, schedule.t0, schedule.t0 + schedule.makespan),
+        }
+        for signal in schedule.federation.signals
+        if signal.kind != CAP
+    ]
+
+
+def _steps(signal: Signal, begin: float, end: float) -> dict[str, list[float]]:
+    times, (values,) = drawn_over([Curve(signal)], begin, end)
+    return {"at": (times - begin).tolist(), "value": values.tolist()}
+
+
+ROUNDING = 1e-9  # relative excess of a load over its uplink that counts as rounding
+
+
+def sums_of(schedule: Schedule) -> dict[str, object]:
+    """Return the makespan, the peak watts, and for each cluster node-seconds, joules, peak watts and uplink load."""
+    groups = schedule.federation.groups
+    until = schedule.makespan
+    runs, off = finished_runs(schedule), drawn_off(schedule)
+    seconds = (runs.end - np.maximum(runs.start, schedule.t0)) @ runs.counts
+    beyond = extra_joules(watts_of(schedule.workload, groups), groups, runs, schedule.t0)
+    clusters = []
+    for k, cluster in enumerate(schedule.federation.clusters):
+        here = [g for g, of in enumerate(schedule.federation.group_cluster) if of == k]
+        busy = sum(seconds[g] * groups[g].busy_watts + beyond[g] for g in here)
+        idle = sum((until * groups[g].count - seconds[g]) * groups[g].idle_watts for g in here)
+        idle += float((off.watts * (off.end - off.begin))[off.cluster == k].sum())
+        most, above = 0.0, 0.0
+        if np.isfinite(cluster.uplink):
+            times, load = link_load(schedule, k, 1.0)
+            most = float(load.max(initial=0.0))
+            above = float(np.diff(times)[load[:-1] > cluster.uplink * (1 + ROUNDING)].sum())
+        clusters.append(
+            {
+                "busySeconds": float(sum(seconds[g] for g in here)),
+                "busyEnergy": float(busy),
+                "idleEnergy": float(idle),
+                "peak": _most(power_of(schedule, here, off)[1]) + idle_watts(schedule, here),
+                "peakLoad": most,
+                "secondsAbove": above,
+            }
+        )
+    everywhere = list(range(len(groups)))
+    peak = _most(power_of(schedule, everywhere, off)[1]) + idle_watts(schedule, everywhere)
+    return {"until": until, "peak": peak, "clusters": clusters}
+
+
+def idle_watts(schedule: Schedule, groups: list[int]) -> float:
+    """Return the watts of these node groups if no job runs."""
+    return float(sum(schedule.federation.groups[g].idle_watts * schedule.federation.groups[g].count for g in groups))
+
+
+def power_of(schedule: Schedule, groups: list[int], off: Draws) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return instants since t0 and the watts above idle from each on, for node groups that make up whole clusters."""
+    known, runs = schedule.federation.groups, finished_runs(schedule)
+    extra = (runs.counts * extra_watts(watts_of(schedule.workload, known), known, runs.job))[:, groups].sum(axis=1)
+    mine = np.isin(off.cluster, [schedule.federation.group_cluster[g] for g in groups])
+    start, end = np.concatenate([runs.start, off.begin[mine]]), np.concatenate([runs.end, off.end[mine]])
+    watts = np.concatenate([extra, off.watts[mine]])
+    return steps_of(runs._replace(start=start, end=end), watts, schedule.t0, 1.0)
+
+
+def strips_of(schedule: Schedule, columns: int) -> dict[str, NDArray[np.float32]]:
+    """Return each cluster's mean watts, and its uplink's mean and peak load, in equal parts of the makespan."""
+    found = {}
+    edges, off = np.linspace(0.0, schedule.makespan, columns + 1), drawn_off(schedule)
+    for k, cluster in enumerate(schedule.federation.clusters):
+        here = [g for g, of in enumerate(schedule.federation.group_cluster) if of == k]
+        watts, _ = in_parts(*power_of(schedule, here, off), edges)
+        found[f"power{k}"] = (watts + idle_watts(schedule, here)).astype(np.float32)
+        if np.isfinite(cluster.uplink) and (schedule.workload.task_bandwidth > 0).any():
+            mean, most = in_parts(*link_load(schedule, k, 1.0), edges)
+            found |= {f"load{k}": mean.astype(np.float32), f"most{k}": most.astype(np.float32)}
+    return found
+
+
+def _most(values: NDArray[np.float64]) -> float:
+    return float(values.max(initial=0.0))
+
+
+NEVER = -(2**31)  # the tick of a job that was not started
+TICKS = 2**30  # in the period of a schedule, at most
+MUCH = 4_000_000  # bytes from which on the strongest compression takes too long
+LONG = 1000.0  # seconds from which on milliseconds suffice
+
+
+def packed(columns: Mapping[str, NDArray[Any]]) -> dict[str, object]:
+    """Return columns packed into one text, and a directory of their names, types and lengths."""
+    parts = [(name, _narrowed(column)) for name, column in columns.items()]
+    parts.sort(key=lambda part: -part[1].itemsize)  # widest types first, so that each column is aligned
+    blob = b"".join(column.tobytes() for _, column in parts)
+    blob = zlib.compress(blob, 9 if len(blob) < MUCH else 6)
+    directory = [[name, column.dtype.str[1:], len(column)] for name, column in parts]
+    return {"columns": directory, "bytes": base64.b64encode(blob).decode()}
+
+
+def _narrowed(column: NDArray[Any]) -> NDArray[Any]:
+    # The narrowest array type of JavaScript that holds the values, little-endian like all machines that run it.
+    if column.dtype.kind == "f":
+        return column.astype("<f4" if column.dtype.itemsize == 4 else "<f8")
+    low, high = (int(column.min()), int(column.max())) if column.size else (0, 0)
+    for kind in ("<u1", "<u2", "<u4", "<i4"):
+        limits = np.iinfo(kind)
+        if limits.min <= low and high <= limits.max:
+            return column.astype(kind)
+    return column.astype("<f8")  # whole numbers stay exact to 2^53
+
+
+def tick_of(schedules: list[Schedule]) -> float:
+    """Return a power of ten in seconds in which all times are 32-bit integers; 1 ms suffices for long spans."""
+    spans = [np.abs(s.workload.submit - s.t0).max(initial=0.0) for s in schedules]
+    spans += [np.nanmax(np.abs(times - s.t0), initial=0.0) for s in schedules for times in (s.start, s.finish)]
+    span = max(spans) or 1.0
+    exponent = int(np.ceil(np.log10(span / TICKS)))
+    return float(10.0 ** (exponent if span < LONG else max(-3, exponent)))
+
+
+def ticks(times: NDArray[np.float64], tick: float) -> NDArray[np.int64]:
+    """Return times in ticks, NEVER for NaN."""
+    known = ~np.isnan(times)
+    return np.where(known, np.rint(np.where(known, times, 0.0) / tick), NEVER).astype(np.int64)
+
+
+def jobs_of(schedule: Schedule, tick: float, kept: NDArray[np.bool_] | None = None) -> dict[str, object]:
+    """Return the data that all plans share: the jobs, or those that the page keeps."""
+    jobs = schedule.workload if kept is None else schedule.workload.take(np.flatnonzero(kept))
+    columns: dict[str, NDArray[Any]] = {
+        "id": jobs.id,
+        "submit": ticks(jobs.submit - schedule.t0, tick),
+        "tasks": jobs.tasks,
+        "estimate": np.rint(jobs.estimate).astype(np.int64),
+        "user": jobs.user,
+    }
+    if (jobs.task_bandwidth > 0).any():
+        columns["bandwidth"] = jobs.task_bandwidth
+        if (on_nodes := tasks_on_nodes(jobs)).any():
+            columns |= {"each": layout_of(jobs)[0] * (on_nodes > 0), "on_nodes": on_nodes}
+            if (uneven := are_uneven(jobs)).any():  # jobs × groups
+                each = np.maximum(columns["each"], 1)[:, None]
+                fits = counted_tasks_per_node(jobs, schedule.federation)
+                columns["fits"] = np.where(uneven[:, None], fits, each).ravel()
+    if jobs.watts is not None:
+        columns["watts"] = jobs.watts.values
+    return packed(columns)

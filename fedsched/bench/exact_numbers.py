@@ -1,16 +1,42 @@
-"""The library's random numbers (`fedsched.core.random`) in whole numbers: the same on every machine."""
+"""Exact numbers of instances, the same on every machine: decimals as text, and drawn whole numbers.
+
+`Draws` has the random numbers of `fedsched.core.random` as whole numbers.
+"""
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+Number = int | str
 Item = TypeVar("Item")
 
 ALL_BITS = (1 << 64) - 1
 STEP = 0x9E3779B97F4A7C15
+
+
+def decimal(value: float | str | Fraction) -> Number:
+    """Return the exact decimal of a fraction or a text; of a float, the shortest decimal that is read as it."""
+    if not isinstance(value, Fraction):
+        if str(value) == "inf":
+            return "inf"
+        value = Fraction(repr(value) if isinstance(value, float) else value)
+    whole, rest = divmod(value, 1)
+    if not rest:
+        return int(whole)
+    if value < 0:
+        raise ValueError(f"{value}: a number of an instance must be at least 0.")
+    digits, places = rest.numerator, 0
+    power = 1
+    while power % rest.denominator:
+        places += 1
+        power *= 10
+        if places > 30:
+            raise ValueError(f"{value} must be a finite decimal.")
+    return f"{int(whole)}.{digits * (power // rest.denominator):0{places}d}"
 
 
 def mixed(z: int) -> int:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fedsched.search.problem.problem import SearchProblem
     from fedsched.simulate import RunningJobs
 
-FEW = 5000  # with so many jobs baselines take a moment
+FEW = 5000  # up to this number of jobs, simulating the baselines takes a moment
 ROUNDING = 1e-9  # relative difference that another machine may make
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from fedsched.bench.decimals import decimal
 from fedsched.bench.documents import Document
+from fedsched.bench.exact_numbers import decimal
 
 
 def resources_of(document: Document) -> tuple[str, ...]:

@@ -81,7 +81,7 @@ def study(
     cases = {"as it is": start}
     for name, change in changes.items():
         if name in cases:
-            raise ValueError(f"study: the scenario {name!r} is there already; give it another name.")
+            raise ValueError(f"study: two scenarios are named {name!r}; give one another name.")
         try:
             cases[name] = change_of(change)(start)
         except FieldError as error:
@@ -138,7 +138,7 @@ def _common(cases: Mapping[str, Case]) -> tuple[NDArray[np.int64], list[str]]:
     stay = np.ones(jobs, dtype=np.bool_)
     for name, case in cases.items():
         if len(case.workload) != jobs:
-            raise TraceError(f"Scenario {name}: it has {len(case.workload)} jobs of {jobs}; scenarios keep the jobs.")
+            raise TraceError(f"Scenario {name}: it has {len(case.workload)} of {jobs} jobs; it must have all.")
         stay[list(refusals(case.workload, case.federation))] = False
         stay &= _fits(case)
     if not stay.any():
