@@ -18,7 +18,7 @@ from fedsched.core.values import whole
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fedsched.comparison.gangs import GivenGang
+    from fedsched.comparison.gangs import FixedGangInstance
     from fedsched.gang.schedule import GangMetrics, GangSchedule
     from fedsched.gang.system import GangSystem
     from fedsched.model.jobs.workload import Workload
@@ -81,12 +81,12 @@ class GangDocument(Document):
         sites = " and ".join(map(str, self.data["gang"]["processors"]))
         return f"sites of {sites} processors, each with a queue of its own", self.workload
 
-    def instance(self, ask: str, optimum: float | None = None) -> GivenGang:
+    def instance(self, ask: str, optimum: float | None = None) -> FixedGangInstance:
         """Return the problem of one objective, as `compare` takes it."""
-        from fedsched.comparison.gangs import GivenGang
+        from fedsched.comparison.gangs import FixedGangInstance
 
         self.check(ask)
-        return GivenGang(
+        return FixedGangInstance(
             f"{self.name}/{ask}", tuple(ask.split("+")), optimum=optimum, workload=self.workload, regime=self.regime,
             source=self.sha256,
         )  # fmt: skip

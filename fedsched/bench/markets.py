@@ -15,7 +15,7 @@ from fedsched.bench.exact_numbers import Draws, decimal
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fedsched.comparison.markets import GivenMarket
+    from fedsched.comparison.markets import FixedMarketInstance
     from fedsched.market.assignment import Assignment
     from fedsched.market.environment import Environment
     from fedsched.market.requests import Request
@@ -69,12 +69,12 @@ class MarketDocument(Document):
         idle = 1.0 - self.environment.load
         return (f"{len(self.environment)} nodes that are free for {idle:.0%} of {INTERVAL} time units",)
 
-    def instance(self, ask: str, optimum: float | None = None) -> GivenMarket:
+    def instance(self, ask: str, optimum: float | None = None) -> FixedMarketInstance:
         """Return the problem of one objective, as `compare` takes it."""
-        from fedsched.comparison.markets import GivenMarket
+        from fedsched.comparison.markets import FixedMarketInstance
 
         self.check(ask)
-        return GivenMarket(
+        return FixedMarketInstance(
             f"{self.name}/{ask}", tuple(ask.split("+")), optimum=optimum, environment=self.environment,
             batch=self.batch, source=self.sha256,
         )  # fmt: skip

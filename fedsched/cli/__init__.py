@@ -47,9 +47,9 @@ def run(arguments: Sequence[str]) -> int:
     except CycloptsError as error:
         if debug:
             raise
-        from fedsched.cli.shared.parse_errors import worded
+        from fedsched.cli.shared.parse_errors import describe_parse_error
 
-        return _complain(f"{worded(error)} See: fedsched {f'{named} ' if named else ''}--help.")
+        return _complain(f"{describe_parse_error(error)} See: fedsched {f'{named} ' if named else ''}--help.")
     except KeyboardInterrupt:
         if debug:
             raise

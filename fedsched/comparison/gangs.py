@@ -61,7 +61,7 @@ class GangInstance:
 
 
 @dataclass(frozen=True, slots=True)
-class GivenGang(GangInstance):
+class FixedGangInstance(GangInstance):
     """Given jobs and sites: presets give only their scheduling rules, and only these draw by the seed.
 
     `regime` has the fields of `GangSystem` that schedulers do not choose; `source` identifies the data.

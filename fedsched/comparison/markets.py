@@ -50,7 +50,7 @@ class MarketInstance:
 
 
 @dataclass(frozen=True, slots=True)
-class GivenMarket(MarketInstance):
+class FixedMarketInstance(MarketInstance):
     """A given cycle: the same domain and batch for every seed; only methods draw by the seed.
 
     `source` identifies the cycle's data, for example by the hash of a file.

@@ -224,7 +224,7 @@ class GangSchedule:
 
     def verify(self) -> None:
         """Raise ScheduleError at the first violation of the model: of a gang, its processors, or its times."""
-        from fedsched.gang.checking import violations
+        from fedsched.gang.verification import violations
 
         for line in violations(self):
             raise ScheduleError(line)

@@ -105,7 +105,7 @@ class SchedulingEnv(gymnasium.Env["Observation", "np.int64"]):
         super().reset(seed=seed)
         first = first_row(self.episodes, options, self.np_random)
         self.episodes.begin(0, first)
-        self.episodes.go_on()
+        self.episodes.advance_runs()
         refuse_undecided(self.episodes, 0)
         return observation_of(self.episodes.seen, 0), {"first": first}
 
@@ -115,7 +115,7 @@ class SchedulingEnv(gymnasium.Env["Observation", "np.int64"]):
         if episodes.told.over[0]:
             raise ValueError("step: no episode is under way; call reset() first.")
         episodes.answers[0] = whole("step", "action", action, least=0, most=self._most)
-        episodes.go_on()
+        episodes.advance_runs()
         over = bool(episodes.told.over[0])
         info = {"objective": episodes.objective(0)} if over else {}
         return observation_of(episodes.seen, 0), float(episodes.told.reward[0]), over, False, info

@@ -21,10 +21,10 @@ from fedsched.engine.pack.problem import frozen
 from fedsched.engine.pack.shape_arrays import read_only
 from fedsched.engine.placement.tasks_per_node import rows_of
 from fedsched.engine.run.simulation import actual_submits, cancelled_jobs, refuse_foreign_running, set_running
-from fedsched.gym.chosen import ChosenShapes
+from fedsched.gym.chosen_shapes import ChosenShapes
 from fedsched.gym.features import ProgressFeature, RunningFeature, WaitingFeature, of_jobs
-from fedsched.gym.kernel import Answer, go_on
-from fedsched.gym.runs import Room, Runs, Seen, Told, side_by_side, view_of
+from fedsched.gym.kernel import Answer, advance_runs
+from fedsched.gym.runs import MetricScratch, Observations, Runs, StepOutcome, side_by_side, view_of
 from fedsched.io.handed import nouns_of
 from fedsched.model.constraints.dependencies import replace_singletons
 from fedsched.model.jobs.admission import count_in_nodes, with_default_times
@@ -52,7 +52,7 @@ class Episodes:
     """Runs of one log that stop at every decision (docs/readings 32); parameters as of the environments.
 
     Independent of gymnasium. `begin` starts a run, the caller fills `answers` with the place that each run chooses, and
-    `go_on` advances all runs to their next decisions.
+    `advance_runs` advances all runs to their next decisions.
     """
 
     def __init__(
@@ -109,8 +109,8 @@ class Episodes:
         self._tiers = run.problem.extras is not None and run.problem.extras.tier.size > 0
         self.runs = self._new_runs(run.problem, run.plan, objectives, runs, places, others)
         self.answers: Ints = self.runs.answer
-        self.seen: Seen = self.runs.seen
-        self.told: Told = self.runs.told
+        self.seen: Observations = self.runs.seen
+        self.told: StepOutcome = self.runs.told
 
     def _new_runs(self, log: Problem, plan: Plan, objectives: Objectives, runs: int, places: int, others: int) -> Runs:
         groups, jobs = log.groups.nodes.size, self.jobs
@@ -131,17 +131,17 @@ class Episodes:
             answer=np.full(runs, Answer.REST, dtype=np.int64),
             waiting=np.full((runs, places), -1, dtype=np.int64),
             ended=np.zeros((runs, len(Column))),
-            room=Room(np.zeros(len(Column)), np.zeros((0, 2)), submit, read_only(submit)),
+            room=MetricScratch(np.zeros(len(Column)), np.zeros((0, 2)), submit, read_only(submit)),
             columns=objectives.columns,
             weights=objectives.signs * np.array(objectives.weights),
-            seen=Seen(
+            seen=Observations(
                 waiting=np.zeros((runs, places, len(WaitingFeature)), dtype=np.float32),
                 running=np.zeros((runs, others, len(RunningFeature)), dtype=np.float32),
                 free=np.zeros((runs, groups + pools), dtype=np.float32),
                 progress=np.zeros((runs, len(ProgressFeature)), dtype=np.float32),
                 action_mask=np.zeros((runs, places + 1), dtype=np.int8),
             ),
-            told=Told(reward=np.zeros(runs), cost=np.zeros(runs), over=np.ones(runs, dtype=np.int64)),
+            told=StepOutcome(reward=np.zeros(runs), cost=np.zeros(runs), over=np.ones(runs, dtype=np.int64)),
         )
 
     def __setstate__(self, state: dict[str, object]) -> None:
@@ -173,7 +173,7 @@ class Episodes:
         )
 
     def begin(self, b: int, first: int) -> None:
-        """Begin a run at this row of the log, in order of arrival, at the next `go_on`."""
+        """Begin a run at this row of the log, in order of arrival, at the next `advance_runs`."""
         runs = self.runs
         runs.answer[b] = Answer.BEGIN
         runs.first[b] = first
@@ -185,12 +185,12 @@ class Episodes:
             set_running(self.state(b), self._running.rows, self._running)
 
     def rest(self) -> None:
-        """Keep every run as it is at the next `go_on`, unless it gets another answer before."""
+        """Keep every run as it is at the next `advance_runs`, unless it gets another answer before."""
         self.runs.answer[:] = Answer.REST
 
-    def go_on(self) -> None:
+    def advance_runs(self) -> None:
         """Advance every run to its next decision, or to its end."""
-        stuck = go_on(self.runs)
+        stuck = advance_runs(self.runs)
         if stuck >= 0:
             raise ScheduleError("A queued job can never start: please report this workload, it should be refused.")
 

@@ -54,7 +54,7 @@ def _see(runs: Runs, problem: Problem, state: State, b: int) -> None:
 
 
 @kernel
-def go_on(runs: Runs) -> int:
+def advance_runs(runs: Runs) -> int:
     """Apply every run's answer and advance it to its next decision; return the first run that is stuck, or -1."""
     told = runs.told
     for b in range(runs.answer.size):

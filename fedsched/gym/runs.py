@@ -42,7 +42,7 @@ from fedsched.engine.optional_features.power_states import Powered
 from fedsched.engine.optional_features.reservation_queues import ReservationQueues
 from fedsched.engine.profile.breakpoints import Blocks
 from fedsched.engine.queue.parked_jobs import ParkedJobs
-from fedsched.gym.chosen import limits_as_chosen, standing_as_chosen, tasks_as_chosen, times_as_chosen
+from fedsched.gym.chosen_shapes import limits_as_chosen, tasks_as_chosen, tasks_per_node_as_chosen, times_as_chosen
 from fedsched.model.schedule.metrics import Measured
 from fedsched.model.schedule.node_stack import NodeStacks
 
@@ -50,14 +50,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.engine.arrays.structs import Floats, Ints
-    from fedsched.gym.chosen import ChosenShapes
+    from fedsched.gym.chosen_shapes import ChosenShapes
 
     Singles = NDArray[np.float32]
     Bytes = NDArray[np.int8]
 
 
 @by_reference
-class Seen(NamedTuple):
+class Observations(NamedTuple):
     """The observations, a row a run, in single precision for networks."""
 
     waiting: Singles  # run x place x WaitingFeature
@@ -68,7 +68,7 @@ class Seen(NamedTuple):
 
 
 @by_reference
-class Room(NamedTuple):
+class MetricScratch(NamedTuple):
     """Scratch space for the metric row of one job."""
 
     row: Floats
@@ -78,7 +78,7 @@ class Room(NamedTuple):
 
 
 @by_reference
-class Told(NamedTuple):
+class StepOutcome(NamedTuple):
     """What the last answer brought, one number a run."""
 
     reward: Floats
@@ -102,11 +102,11 @@ class Runs(NamedTuple):
     answer: Ints  # per run: the place chosen, or an Answer
     waiting: Ints  # run x place: the job that waits there, or -1
     ended: Floats  # run x Column: sums over the jobs that have finished
-    room: Room
+    room: MetricScratch
     columns: Ints  # of the objectives
     weights: Floats  # of each, negative if it is maximised
-    seen: Seen
-    told: Told
+    seen: Observations
+    told: StepOutcome
 
 
 @inlined
@@ -129,7 +129,7 @@ def _extras_of(extras: Extras | None, chosen: ChosenShapes, b: int, first: int, 
         extras.tier[first:last],
         extras.saving,
         extras.ceilings,
-        standing_as_chosen(extras.standing, moldable, chosen, b, first, last),
+        tasks_per_node_as_chosen(extras.standing, moldable, chosen, b, first, last),
         extras.more,
     )
 
@@ -178,7 +178,7 @@ def _measured_with(problem: Problem, submit: Floats, j: int) -> Measured:
 
 
 @inlined
-def measured_of(extras: ExtraState | None, problem: Problem, room: Room, j: int) -> Measured:
+def measured_of(extras: ExtraState | None, problem: Problem, room: MetricScratch, j: int) -> Measured:
     """Return one job's input of the metric kernel; its submit is the simulated one if it follows another job."""
     if extras is None:
         return _measured_with(problem, problem.submit[j : j + 1], j)

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fedsched.gym.runs import Seen
+    from fedsched.gym.runs import Observations
 
     Observation: TypeAlias = dict[str, NDArray[Any]]
 
 
-def observation_space(seen: Seen) -> spaces.Space[Observation]:
+def observation_space(seen: Observations) -> spaces.Space[Observation]:
     """Return the observation space of one run."""
     inner: dict[str, spaces.Space[Any]] = {
         name: spaces.Box(0.0, 1.0, shape=array.shape[1:], dtype=np.float32)
@@ -28,11 +28,11 @@ def observation_space(seen: Seen) -> spaces.Space[Observation]:
     return cast("spaces.Space[Observation]", spaces.Dict(inner))
 
 
-def action_space(seen: Seen) -> spaces.Discrete:
+def action_space(seen: Observations) -> spaces.Discrete:
     """Return the action space: a place in the queue, or (the last number) none."""
     return spaces.Discrete(seen.action_mask.shape[1])
 
 
-def observation_of(seen: Seen, b: int) -> Observation:
+def observation_of(seen: Observations, b: int) -> Observation:
     """Return one run's observation as copies, since the next step overwrites the arrays."""
     return {name: array[b].copy() for name, array in seen._asdict().items()}

@@ -21,11 +21,11 @@ from fedsched.model.schedule.metrics import Column, fill_row
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Extras, ExtraState, Floats, Ints, Plan, Problem, State
-    from fedsched.gym.runs import Room
+    from fedsched.gym.runs import MetricScratch
 
 
 @part
-def count_job(problem: Problem, state: State, j: int, room: Room, ended: Floats) -> None:
+def count_job(problem: Problem, state: State, j: int, room: MetricScratch, ended: Floats) -> None:
     """Add a finished job's metrics to the running sums.
 
     Makespan and greatest wait are kept as maxima. For utilisation the busy node-seconds are summed, and for idle energy
@@ -59,7 +59,7 @@ def count_job(problem: Problem, state: State, j: int, room: Room, ended: Floats)
 
 
 @inlined
-def next_pass_counted(problem: Problem, plan: Plan, state: State, room: Room, ended: Floats) -> int:
+def next_pass_counted(problem: Problem, plan: Plan, state: State, room: MetricScratch, ended: Floats) -> int:
     """Advance to the next pass, and count the jobs that end on the way; return a Status."""
     counter, heap = state.counter, state.heap
     size = counter[Counter.RUNNING]
@@ -85,7 +85,7 @@ def next_pass_counted(problem: Problem, plan: Plan, state: State, room: Room, en
 
 
 @inlined
-def _who_stay(problem: Problem, state: State) -> int:
+def _staying_jobs(problem: Problem, state: State) -> int:
     # The number of jobs that are not gone. A gone job is finished without a run: cancelled, or never able to start.
     counter = state.counter
     gone = counter[Counter.FINISHED] - (counter[Counter.STARTED] - counter[Counter.RUNNING])
@@ -93,15 +93,15 @@ def _who_stay(problem: Problem, state: State) -> int:
 
 
 @inlined
-def _tasks_of_who_stay(extras: Extras | None, state: ExtraState | None, tasks: Ints, start: Floats) -> int:
+def _tasks_of_staying(extras: Extras | None, state: ExtraState | None, tasks: Ints, start: Floats) -> int:
     # The tasks of the jobs that are not gone.
     if extras is None or state is None:
         return tasks.sum()
-    return _sum_of_who_stay(extras, state, tasks, start)
+    return _sum_of_staying(extras, state, tasks, start)
 
 
 @part
-def _sum_of_who_stay(extras: Extras, state: ExtraState, tasks: Ints, start: Floats) -> int:
+def _sum_of_staying(extras: Extras, state: ExtraState, tasks: Ints, start: Floats) -> int:
     total = 0
     for j in range(tasks.size):
         if not is_gone(state, j) and not _never_starts(extras, state, start, j):
@@ -139,7 +139,7 @@ def value_of(problem: Problem, state: State, column: int, ended: Floats) -> floa
     if column == Column.LOSS_OF_CAPACITY:
         return integrals(problem, state).loss_of_capacity
     if column == Column.WEIGHTED_RESPONSE or column == Column.WEIGHTED_SLOWDOWN:
-        return value / _tasks_of_who_stay(problem.extras, state.extras, problem.tasks, state.start)
+        return value / _tasks_of_staying(problem.extras, state.extras, problem.tasks, state.start)
     if (
         column == Column.MEAN_WAIT
         or column == Column.MEAN_WAIT_ELIGIBLE
@@ -147,5 +147,5 @@ def value_of(problem: Problem, state: State, column: int, ended: Floats) -> floa
         or column == Column.MEAN_SLOWDOWN
         or column == Column.BOUNDED_SLOWDOWN
     ):
-        return value / _who_stay(problem, state)
+        return value / _staying_jobs(problem, state)
     return value

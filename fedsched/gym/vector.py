@@ -107,7 +107,7 @@ class SchedulingVectorEnv(VectorEnv["Observation", "NDArray[np.int64]", "NDArray
         return known
 
     def _begin(self, which: NDArray[np.intp], options: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        # Begins these episodes with the next go_on; returns their info.
+        # Begins these episodes with the next advance_runs; returns their info.
         info: dict[str, Any] = {}
         known = dict(options or {})
         rows = known.pop("first", None)
@@ -139,7 +139,7 @@ class SchedulingVectorEnv(VectorEnv["Observation", "NDArray[np.int64]", "NDArray
                 self._randoms[b] = seeding.np_random(one)[0]
         self.episodes.rest()
         info = self._begin(which, known)
-        self.episodes.go_on()
+        self.episodes.advance_runs()
         refuse_undecided(self.episodes, which)
         self._begun = True
         return self._seen(), info
@@ -163,14 +163,14 @@ class SchedulingVectorEnv(VectorEnv["Observation", "NDArray[np.int64]", "NDArray
                     "reset(options={'reset_mask': …})."
                 )
             info = self._begin(np.flatnonzero(before))
-        episodes.go_on()
+        episodes.advance_runs()
         rewards, over = told.reward.copy(), told.over == 1
         for b in np.flatnonzero(over).tolist():
             info = self._ended(b, info)
         if self.autoreset_mode == AutoresetMode.SAME_STEP and over.any():
             episodes.rest()
             info |= self._begin(np.flatnonzero(over))
-            episodes.go_on()
+            episodes.advance_runs()
         return self._seen(), rewards, over, np.zeros(self.num_envs, dtype=np.bool_), info
 
     def _ended(self, b: int, info: dict[str, Any]) -> dict[str, Any]:

@@ -91,7 +91,7 @@ class Scratch(NamedTuple):
 def slot_list(environment: Environment, *, spare: int = 0) -> SlotList:
     """Return the environment's slots, with room for `spare` more."""
     free = environment.slots
-    return with_spare(SlotList(free.start, free.end, free.node, np.array([len(free)], np.int64)), spare)
+    return with_spare_slots(SlotList(free.start, free.end, free.node, np.array([len(free)], np.int64)), spare)
 
 
 def copy_slots(source: SlotList, target: SlotList) -> None:
@@ -155,7 +155,7 @@ def scratch(needs: Needs, slots: SlotList) -> Scratch:
     )
 
 
-def room(rows: int, widest: int) -> Found:
+def empty_windows(rows: int, widest: int) -> Found:
     """Return empty arrays for this many windows of up to `widest` nodes."""
     return Found(
         np.zeros(rows, np.int64),
@@ -165,17 +165,17 @@ def room(rows: int, widest: int) -> Found:
     )
 
 
-def grown(found: Found, rows: int) -> Found:
+def with_rows(found: Found, rows: int) -> Found:
     """Return the same windows, with room for `rows` in all."""
     used = int(found.used[0])
-    larger = room(rows, found.nodes.shape[1])
+    larger = empty_windows(rows, found.nodes.shape[1])
     for column, values in zip(larger[:3], found[:3], strict=True):
         column[:used] = values[:used]
     larger.used[0] = used
     return larger
 
 
-def with_spare(slots: SlotList, spare: int) -> SlotList:
+def with_spare_slots(slots: SlotList, spare: int) -> SlotList:
     """Return the same slots with room for `spare` more."""
     used = int(slots.used[0])
     larger = SlotList(

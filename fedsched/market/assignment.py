@@ -147,7 +147,7 @@ class Assignment:
 
     def verify(self) -> None:
         """Raise ScheduleError at the first violation of the model: of a job's nodes, times, or cost."""
-        from fedsched.market.checking import violations
+        from fedsched.market.verification import violations
 
         for line in violations(self):
             raise ScheduleError(line)

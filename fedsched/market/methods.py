@@ -9,7 +9,7 @@ import numpy as np
 
 from fedsched.core.errors import unknown_name
 from fedsched.core.values import seed_of, whole
-from fedsched.market.arrays import needs_of, slot_list, with_spare
+from fedsched.market.arrays import needs_of, slot_list, with_spare_slots
 from fedsched.market.assignment import Assignment, Builder
 from fedsched.market.codes import BUDGETS, CHOICES, PROBLEMS, RULES, SELECTIONS, Figure, Selection, code_of
 from fedsched.market.combination import GRID, choose
@@ -256,11 +256,11 @@ class _Cycle:
 
     def copied(self) -> SlotList:
         """Return a copy of the free slots, to search in."""
-        return with_spare(self.left, int(self.left.used[0]))
+        return with_spare_slots(self.left, int(self.left.used[0]))
 
     def take(self, found: Found, row: int) -> None:
         """Give a job the window in a row of a search's results."""
-        from fedsched.market.listing import cut
+        from fedsched.market.slot_list_kernels import cut
 
         j = int(found.job[row])
         cut(self.left, self.needs, j, float(found.figures[row, Figure.START]), found.nodes[row])

@@ -74,8 +74,8 @@ def replay(
         The seed of the drawn shares.
     """
     from fedsched.market.assignment import Assignment
-    from fedsched.market.listing import cut
-    from fedsched.market.replaying import run_through
+    from fedsched.market.replay_kernel import run_through
+    from fedsched.market.slot_list_kernels import cut
 
     noun_of("replay", "assignment", assignment, Assignment, "what market.schedule() returns")
     jobs = len(assignment)

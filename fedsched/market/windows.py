@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.core.values import seed_of, whole
-from fedsched.market.arrays import Found, Rounds, grown, needs_of, room, scratch, slot_list, with_spare
+from fedsched.market.arrays import (
+    Found,
+    Rounds,
+    empty_windows,
+    needs_of,
+    scratch,
+    slot_list,
+    with_rows,
+    with_spare_slots,
+)
 from fedsched.market.codes import CHOICES, CRITERIA, RULES, Figure, Place, Status, code_of
 from fedsched.market.requests import check_batch
 
@@ -150,14 +159,14 @@ def search_all(
 
     `slots` is scratch space: it may be replaced by a larger list, and its content is undefined afterwards.
     """
-    from fedsched.market.searching import OWN, search
+    from fedsched.market.search_kernel import OWN, search
 
     rule = code_of("method", method, RULES)
     choice = code_of("window", window, CHOICES)
     wanted = OWN if criterion is None else int(code_of("criterion", criterion, CRITERIA))
     if most is not None:
         whole("find_windows", "most", most, least=1, most=LARGEST)
-    found = room(max(64, 8 * (last - first)), int(needs.nodes.max()))
+    found = empty_windows(max(64, 8 * (last - first)), int(needs.nodes.max()))
     rounds = Rounds(np.zeros(len(Place), np.int64), np.zeros(len(needs.nodes), np.bool_))
     rounds.place[Place.NEXT] = first
     work = scratch(needs, slots)
@@ -178,9 +187,9 @@ def search_all(
         )
         if status == Status.DONE:
             return found
-        slots = with_spare(slots, 2 * int(slots.used[0]) + int(needs.nodes.max()))
+        slots = with_spare_slots(slots, 2 * int(slots.used[0]) + int(needs.nodes.max()))
         work = scratch(needs, slots)
-        found = grown(found, 2 * len(found.job))
+        found = with_rows(found, 2 * len(found.job))
 
 
 def windows_of(found: Found, needs: Needs) -> list[Window]:

@@ -16,9 +16,17 @@ from fedsched.io.handed import nouns_of
 from fedsched.model.reading import CLAIRVOYANT, Reading
 from fedsched.optimize.baselines import usual_baselines
 from fedsched.optimize.packages import optimize_in_packages
-from fedsched.optimize.progress import watched
+from fedsched.optimize.progress import show_progress
 from fedsched.optimize.result import Settings
-from fedsched.optimize.searching import Search, problem_of, result_of, search_once, tiny_problem, undisturbed, warm_up
+from fedsched.optimize.searching import (
+    Search,
+    problem_of,
+    result_of,
+    search_once,
+    shielded_from_interrupt,
+    tiny_problem,
+    warm_up,
+)
 from fedsched.search.encoding.delays import refuse_slack
 from fedsched.search.methods.methods import METHODS, method_named
 from fedsched.search.problem.deadline import latest_makespan, puts_off, slack_until
@@ -238,7 +246,7 @@ def optimize(
         islands=islands,
         executor=executor,
     )
-    with compiling() as compiled, watched(callback, seconds, show=progress) as line:
+    with compiling() as compiled, show_progress(callback, seconds, show=progress) as line:
         search = replace(search, callback=line.callback, say=line.say)
         clock = Clock(seconds, compiled)
         line.say("loading")
@@ -251,7 +259,7 @@ def optimize(
             warm_up(search, problem)
         if package is None:
             found = search_once(search, problem, saved, clock, initial=initial)
-            return undisturbed(lambda: result_of(found, search, clock))
+            return shielded_from_interrupt(lambda: result_of(found, search, clock))
         return optimize_in_packages(search, problem, package, saved, clock)
 
 

@@ -19,7 +19,15 @@ from fedsched.model.power.power_cap import is_capped
 from fedsched.model.schedule.schedule import Schedule
 from fedsched.optimize.baselines import bound_on, measured, yardsticks
 from fedsched.optimize.result import Front, PlannedQueue, Result
-from fedsched.optimize.searching import Search, baselines_of, comparable, problem_of, search_once, undisturbed, versions
+from fedsched.optimize.searching import (
+    Search,
+    baselines_of,
+    comparable,
+    problem_of,
+    search_once,
+    shielded_from_interrupt,
+    versions,
+)
 from fedsched.search.run.checkpoint_arrays import saved_plans, saved_values
 from fedsched.search.run.clock import AT_ONCE
 from fedsched.search.run.run import INTERRUPTED, ended_early, history_of, history_state
@@ -47,7 +55,7 @@ LEAST = 0.02  # least seconds of a package's search: preparing the first plan ta
 WANTED = {Kind.AFTEROK: End.WELL, Kind.AFTERNOTOK: End.BADLY}
 
 
-def refuse_knots(workload: Workload, packages: Sequence[Ints]) -> None:
+def refuse_links_across(workload: Workload, packages: Sequence[Ints]) -> None:
     """Raise if jobs wait for jobs of a later package, or follow them."""
     number = np.full(len(workload), -1)  # -1: runs already, or never starts
     for k, rows in enumerate(packages):
@@ -189,11 +197,11 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
     if running is not None:  # they run alone until the first package's jobs are submitted
         still, waiting = running.rows, waiting[~np.isin(waiting, running.rows)]
         now = last_submit(workload, waiting[:package], now)
-        alone = _alone(whole, still).advance(until=now)
+        alone = _run_without_waiting(whole, still).advance(until=now)
         start[still], finish[still], counts[still] = alone.state.start, alone.state.finish, alone.state.counts
         running, still = _running_at(now, alone, still)
     packages = [waiting[begin : begin + package] for begin in range(0, len(waiting), package)]
-    refuse_knots(workload, packages)
+    refuse_links_across(workload, packages)
     ahead = Before(workload, whole.reading, start, finish)
     measures = yardsticks(whole, search.baselines, clock, search.say)
     before = 0.0 if clock.seconds is None else clock.elapsed  # seconds spent outside of packages
@@ -242,7 +250,7 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
             if early or ended.row is None or number == len(packages):
                 reason = ended.stop_reason
                 break
-            now = last_submit(workload, packages[number], max(now, _all_gone(best, rows.size - len(still))))
+            now = last_submit(workload, packages[number], max(now, _when_all_left(best, rows.size - len(still))))
             running, still = _running_at(now, problem.truth.started(ended.row).advance(until=now), rows)
             beside = max(beside, clock.elapsed - begun - searched) if number > first else 0.0  # the first one loads
     cut = len(done) < len(packages) or any(one.row is None for one in done)
@@ -298,7 +306,7 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
     )
 
 
-def _all_gone(schedule: Schedule, fresh: int) -> float:
+def _when_all_left(schedule: Schedule, fresh: int) -> float:
     """Return when the last of a package's jobs (the last rows) starts or leaves."""
     times, gone = schedule.start.copy(), schedule.cancelled
     if schedule.workload.cancel_at is not None:
@@ -309,7 +317,7 @@ def _all_gone(schedule: Schedule, fresh: int) -> float:
 def _searched(search: Search, problem: SearchProblem, saved: Checkpoint, clock: Clock, budget: Clock) -> Ended:
     """Return a package's result from a search within its share of the call's time."""
     found = search_once(search, problem, saved, budget)
-    ended = undisturbed(partial(Ended.by, found))
+    ended = shielded_from_interrupt(partial(Ended.by, found))
     if budget.seconds and clock.seconds and ended.stop_reason == MaxSeconds(budget.seconds).reason:
         return replace(ended, stop_reason=MaxSeconds(clock.seconds).reason)
     return ended
@@ -325,7 +333,7 @@ def _later(history: Sequence[Moment], done: list[Ended], before: float) -> list[
     ]
 
 
-def _alone(problem: SearchProblem, rows: Ints) -> Simulation:
+def _run_without_waiting(problem: SearchProblem, rows: Ints) -> Simulation:
     """Return a run of the jobs that already run (these rows), without the waiting ones."""
     return prepare(
         problem.workload.take(rows),

@@ -23,11 +23,11 @@ class Line(NamedTuple):
 
 
 @contextmanager
-def watched(
+def show_progress(
     callback: Callable[[Run], None] | None, seconds: float | None, *, show: bool | None = None
 ) -> Iterator[Line]:
     """Yield the callback, extended to update a line of progress on stderr if one is shown."""
-    if not (_someone_watches() if show is None else show):
+    if not (_is_interactive() if show is None else show):
         yield Line(callback, lambda doing: None)
         return
     from rich.console import Console
@@ -49,7 +49,7 @@ def watched(
         yield Line(both, lambda doing: live.update(Text(f"{doing} …")))
 
 
-def _someone_watches() -> bool:
+def _is_interactive() -> bool:
     # An interactive session: a prompt, or a notebook with widgets (without them each update would add a line).
     if "ipykernel" in sys.modules:
         return find_spec("ipywidgets") is not None

@@ -186,7 +186,7 @@ def search_once(
     made = first_plans(problem, search.seeds, initial, measures.schedules.values(), clock, most=most)
     run.seeds, left_out = made
     reason = INTERRUPTED
-    with suppress(KeyboardInterrupt), _living_on(search) as executor:  # from here on Ctrl-C loses nothing found
+    with suppress(KeyboardInterrupt), _island_executor(search) as executor:  # from here on Ctrl-C loses nothing found
         method = _method(run, search)
         saved.resume(run, method, problem)
         if isinstance(method, Archipelago):
@@ -208,7 +208,7 @@ def _try_one(run: Run, seconds: float, clock: Clock) -> None:
         run.evaluate(run.problem.row(order)[None])
 
 
-def undisturbed(make: Callable[[], R]) -> R:
+def shielded_from_interrupt(make: Callable[[], R]) -> R:
     """Return what a short function makes; after Ctrl-C within it, make it again and mark the search as interrupted."""
     try:
         return make()
@@ -221,7 +221,7 @@ def _method(run: Run, search: Search) -> Method:
 
 
 @contextmanager
-def _living_on(search: Search) -> Iterator[Executor | None]:
+def _island_executor(search: Search) -> Iterator[Executor | None]:
     # The user's executor, or own threads if there are several islands.
     if search.executor is not None or search.islands == 1:
         yield search.executor

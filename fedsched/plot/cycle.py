@@ -8,7 +8,7 @@ import numpy as np
 
 from fedsched.core.text import counted, picture_name
 from fedsched.plot import style
-from fedsched.plot.gantt import COLOURS
+from fedsched.plot.style import COLOURS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -19,6 +19,7 @@ from fedsched.model.schedule.off_spans import bands
 from fedsched.model.schedule.power_draw import power_of
 from fedsched.model.time.reservations import reserved_nodes
 from fedsched.plot import shading, style
+from fedsched.plot.style import COLOURS
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from fedsched.model.schedule.schedule import Schedule
     from fedsched.model.time.reservations import ReservedNodes
 
-# Okabe and Ito's colours for the colour-blind, in an order that alternates light and dark.
-COLOURS = ("#56B4E9", "#E69F00", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#999999")
 CROSSING, CLOSED, OFF, CHANGES = "#000000", "#b8b8b8", "#c9c4ba", "#dedbd4"
 LABELLED_JOBS = 60
 LABEL_POINTS = 8

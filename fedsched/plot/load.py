@@ -12,7 +12,8 @@ from fedsched.model.power.watts import extra_watts, watts_of
 from fedsched.model.schedule.lost import finished_runs
 from fedsched.model.schedule.metrics import scaled
 from fedsched.plot import style
-from fedsched.plot.gantt import COLOURS, draw_cap, few_steps, link_load, steps_of, time_unit
+from fedsched.plot.gantt import draw_cap, few_steps, link_load, steps_of, time_unit
+from fedsched.plot.style import COLOURS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""What all pictures share: colours, markers and axes, readable in print and for the colour-blind."""
+"""What all pictures share: colours, markers and axes, readable in print and for the colour-blind; and their files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from fedsched.core.errors import OutputError
 from fedsched.core.text import one_line, picture_name
 from fedsched.model.jobs.assumed import marked
 from fedsched.model.schedule.metrics import UNITS, scale_of
-from fedsched.plot.gantt import COLOURS
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -21,7 +20,9 @@ if TYPE_CHECKING:
 
     from fedsched.model.machine.federation import Federation
 
-# Okabe and Ito's dark colours come first: lines and points are on white paper.
+# Okabe and Ito's colours for the colour-blind, in an order that alternates light and dark.
+COLOURS = ("#56B4E9", "#E69F00", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#999999")
+# The dark colours come first: lines and points are on white paper.
 LINES = (COLOURS[4], COLOURS[5], COLOURS[2], COLOURS[6], COLOURS[0], COLOURS[1], "#000000", COLOURS[7])
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", "-.", ":")

@@ -69,7 +69,7 @@ def of_result(result: Result) -> Material:
         )
         for i, plan in enumerate(front.plans)
     ]
-    again = made_again(result)
+    again = policies_with_schedules(result)
     for baseline in result.baselines:
         schedule = result.problem.truth.simulated(baseline.policy) if baseline.policy in again else None
         if schedule is not None and result.mark:
@@ -145,7 +145,7 @@ def _labels(schedules: Sequence[Schedule]) -> list[str]:
     return [name.partition(" on ")[0] for name in names] if len(names) > 1 and len(placements) == 1 else names
 
 
-def made_again(result: Result) -> set[str]:
+def policies_with_schedules(result: Result) -> set[str]:
     """Return the policies that the page shows with a schedule: the usual ones, and the best by each objective."""
     from fedsched.search.problem.objectives import MAXIMISED
 

@@ -16,7 +16,7 @@ from fedsched.plot.pareto import beside
 from fedsched.report import repeat_code, summary
 from fedsched.report.formatting import column, measure, title
 from fedsched.report.material import metrics_of
-from fedsched.report.plan_data import jobs_of, kept_jobs, plan_of, thinned_in_words, tick_of
+from fedsched.report.plan_data import individual_jobs, jobs_of, plan_of, thinned_in_words, tick_of
 from fedsched.report.skeleton import Markup, chapters, data_block, document, filled, script, table
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def page(
         if value is not None and not (math.isfinite(value) and value >= 0):
             raise ValueError(f"report: {name}={value!r} must be a finite number of at least 0.")
     heading = title or summary.heading(material)
-    kept = kept_jobs(material.workload, material.room)
+    kept = individual_jobs(material.workload, material.room)
     data = _data(material, kept, progress)
     sections = {
         "summary": ("Summary", _summary(material, _thinned(material, kept, data))),

@@ -49,7 +49,7 @@ STRIPS = 4096  # parts of the period in each strip of a thinned plan, at most
 STRIPS_TOGETHER = 200_000  # such parts of all clusters together, at most
 
 
-def kept_jobs(workload: Workload, room: int) -> NDArray[np.bool_] | None:
+def individual_jobs(workload: Workload, room: int) -> NDArray[np.bool_] | None:
     """Return which jobs the page keeps individually: those with the most node-seconds; None if there is room for all.
 
     Otherwise half the room is left to the shading of the other jobs.

@@ -12,7 +12,7 @@ from fedsched.model.jobs.assumed import are_assumed, assumptions, marked
 from fedsched.model.jobs.unmodelled import unmodelled
 from fedsched.optimize.result.printed import without_end
 from fedsched.report.formatting import column, duration, listed, measure, number, share, title
-from fedsched.report.material import made_again
+from fedsched.report.material import policies_with_schedules
 from fedsched.report.skeleton import Markup, table
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def gains(result: Result) -> str:
     baselines = sorted(result.baselines, key=lambda one: one.values)
     bounded = any(result.gap(name) == result.gap(name) for name in result.objectives)
     labels = ["lower bound"] * bounded + ["best plan" if len(result.front) == 1 else "best of the plans"]
-    again = made_again(result)
+    again = policies_with_schedules(result)
     marks = {one.policy: "" if one.policy in again else result.mark for one in baselines}
     labels += [f"{one.policy}{marks[one.policy]}{without_end(one.missing)}" for one in baselines]
     head, columns = [""], [labels]

@@ -19,7 +19,7 @@ from fedsched.model.time.downtimes import Downtime
 from fedsched.policies import policy_named
 from fedsched.slurm import Slurm
 from fedsched.slurm.conf.parameters import SWITCHES
-from fedsched.study.machines import resized
+from fedsched.study.machine_sizes import resized
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -209,7 +209,7 @@ def _closed(case: Case, value: str) -> Case:
     match = _SPAN.fullmatch(value)
     if match is None:
         raise FieldError("{maintenance}={!r} must be a span from the first submit on, as 36h..44h or 2d..2.5d.", value)
-    first = float(case.workload.submit[case.whose].min(initial=np.inf))
+    first = float(case.workload.submit[case.compared].min(initial=np.inf))
     begin, end = (first + float(match[k]) * _LENGTH[match[k + 1]] for k in (1, 3))
     closed = tuple(Downtime(one.name, begin, end, name="maintenance") for one in case.federation.clusters)
     return replace(case, federation=replace(case.federation, calendar=(*case.federation.calendar, *closed)))

@@ -96,7 +96,7 @@ def study(
             told(name)
         outcomes.append(_outcome(name, changes.get(name, ""), case, bounds=bounds, energy=energy))
     first = cases["as it is"]
-    mine = np.flatnonzero(first.whose)
+    mine = np.flatnonzero(first.compared)
     submit = first.workload.submit[mine]
     block, days = blocks_of(submit)
     return Study(
@@ -117,7 +117,7 @@ def _recorded(case: Case, outcome: Outcome) -> Recorded | None:
     """Return recorded waits beside the present scenario's, over jobs that start in both; None without a record."""
     if case.began is None:
         return None
-    mine = np.flatnonzero(case.whose)
+    mine = np.flatnonzero(case.compared)
     wait = case.began[mine] - case.workload.submit[mine]
     both = ~np.isnan(wait) & ~np.isnan(outcome.wait)
     if not both.any():
@@ -166,7 +166,7 @@ def _outcome(name: str, change: Change, case: Case, *, bounds: bool, energy: boo
         schedule = _simulated(case)
         start, finish, policy = schedule.start, schedule.finish, str(schedule.policy)
         drawn = schedule.metrics().energy if energy else 0.0
-    rows = np.flatnonzero(case.whose)
+    rows = np.flatnonzero(case.compared)
     metrics, wait = figures_of(case.workload, start, finish, rows, case.federation.nodes)
     if energy:
         metrics["energy"] = drawn
@@ -218,9 +218,9 @@ def _bound(case: Case) -> tuple[float, tuple[str, ...]]:
     workload = case.workload
     if len(workload) > MOST_BOUNDED:
         return float("nan"), (f"no bound: {len(workload):,} jobs are more than {MOST_BOUNDED:,}",)
-    if not case.whose.all():
+    if not case.compared.all():
         # Removing the jobs that ran before only lets the others start earlier: the bound stays valid.
-        workload = workload.take(np.flatnonzero(case.whose))
+        workload = workload.take(np.flatnonzero(case.compared))
     try:
         found = lower_bounds(workload, replace(case.federation, calendar=()), method="auto", seconds=BOUND_SECONDS)
         return (found.of("mean_wait"), ()) if "mean_wait" not in found.unproven else (float("nan"), ())

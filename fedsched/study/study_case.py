@@ -52,14 +52,14 @@ class Case:
     began: NDArray[np.float64] | None = None
 
     @property
-    def whose(self) -> NDArray[np.bool_]:
+    def compared(self) -> NDArray[np.bool_]:
         """Return which jobs' waits are compared."""
         return np.ones(len(self.workload), dtype=np.bool_) if self.counted is None else self.counted
 
     def take(self, rows: NDArray[np.int64]) -> Case:
         """Return the case with only these jobs."""
         began = None if self.began is None else self.began[rows]
-        return replace(self, workload=self.workload.take(rows), counted=self.whose[rows], began=began)
+        return replace(self, workload=self.workload.take(rows), counted=self.compared[rows], began=began)
 
     def noted(self, note: str) -> Case:
         """Return the case with one more note."""
@@ -157,7 +157,7 @@ def federated(cases: Sequence[Case]) -> Case:
         np.repeat(np.arange(len(cases)), [len(case.workload) for case in cases]),
         np.concatenate([case.workload.submit for case in cases]),
     ))  # fmt: skip
-    counted = np.concatenate([case.whose for case in cases])[order]
+    counted = np.concatenate([case.compared for case in cases])[order]
     told = [np.full(len(case.workload), np.nan) if case.began is None else case.began for case in cases]
     began = None if all(case.began is None for case in cases) else np.concatenate(told)[order]
     policy = first.policy

@@ -17,7 +17,7 @@ from fedsched.model.schedule.node_numbers import by_their_numbers, node_runs, nu
 from fedsched.model.schedule.node_use import NodeUse
 from fedsched.model.time.downtimes import closures_of
 from fedsched.plot.gantt import figure
-from fedsched.study.machines import _scaled
+from fedsched.study.machine_sizes import _scaled
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,8 @@ import fedsched as fs
 from fedsched.generate import lublin
 from fedsched.model.schedule.lost import finished_runs
 from fedsched.plot import attainment, convergence, load, pareto, style, surface
-from fedsched.plot.gantt import COLOURS, time_unit
+from fedsched.plot.gantt import time_unit
+from fedsched.plot.style import COLOURS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -60,14 +60,14 @@ def by_engine(episodes: Episodes, choose: Choose) -> tuple[fs.Schedule, list[Dec
     """Return what the answers make of a run, what was asked, and the rewards' sum."""
     asked, rewards = [], 0.0
     episodes.begin(0, 0)
-    episodes.go_on()
+    episodes.advance_runs()
     while not episodes.told.over[0]:
         waiting = episodes.waiting(0).tolist()
         fits = (episodes.seen.action_mask[0, : len(waiting)] == 1).tolist()
         answer = choose(waiting, fits)
         asked.append(Decision(float(episodes.state(0).clock[0]), waiting, fits, answer))
         episodes.answers[0] = answer if answer >= 0 else episodes.runs.waiting.shape[1]
-        episodes.go_on()
+        episodes.advance_runs()
         rewards += float(episodes.told.reward[0])
     return episodes.schedule(0), asked, rewards
 

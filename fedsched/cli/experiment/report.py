@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from fedsched.cli.shared import groups, options
 from fedsched.cli.shared.input_output import (
     NotTakenError,
-    again,
     check_apart,
     check_input,
     check_output,
@@ -19,6 +18,7 @@ from fedsched.cli.shared.input_output import (
     print_json,
     progress_bar,
     reading_of,
+    repeat_command,
     say,
 )
 from fedsched.core.text import counted
@@ -91,7 +91,7 @@ def command(
         material = _simulated(workload, asked, policies)
         words = {"scenario": scenario} | machine.given() | log.given() | reading.given()
         words["policy"] = policy or (() if scenario is not None else ("easy",))
-        repeat = again("report", source, words, out)
+        repeat = repeat_command("report", source, words, out)
     with progress_bar("page") as progress:
         write(material, out, title=title, repeat=repeat, price_per_kwh=price, co2_per_kwh=co2, progress=progress)
     if json:

@@ -6,12 +6,12 @@ from pathlib import Path  # noqa: TC003 the command line reads the types
 
 from fedsched.cli.shared import groups, options
 from fedsched.cli.shared.input_output import (
-    again,
     check_apart,
     check_output,
     load_workload,
     print_json,
     reading_of,
+    repeat_command,
     say,
 )
 from fedsched.model.reading import CLAIRVOYANT
@@ -75,7 +75,7 @@ def command(
         sought = {"objective": objective, "method": method, "put_off": put_off, "seconds": seconds}
         given = {"scenario": scenario} | log.given() | machine.given() | reading.given() | sought
         given |= {"evaluations": evaluations, "seed": seed}
-        found.report(out, repeat=again("shift", trace, given, out))
+        found.report(out, repeat=repeat_command("shift", trace, given, out))
     if json:
         rows = [row._asdict() | {"bound": row.bound if row.bound == row.bound else None} for row in found.rows]
         written = [] if out is None else [str(out)]

@@ -99,7 +99,7 @@ def command(
     groups.refuse_chart(sharing, gantt)
     runs: list[Run] = []
     for one, label in zip(asked, _labels(asked), strict=True):
-        workload = load_workload(one.jobs, one.seed, announced=json)  # otherwise print_costs says it
+        workload = load_workload(one.jobs, one.seed, announced=json)  # otherwise print_metrics says it
         cluster = one.cluster(workload)
         recorded = workload
         if gear is not None:
@@ -128,7 +128,7 @@ def command(
     elif more:
         print_side_by_side(runs)
     else:
-        print_costs(runs[0], free)
+        print_metrics(runs[0], free)
     if schedule.complete:
         return 0
     kept = f" and in {', '.join(there)}" if there else ""
@@ -222,7 +222,7 @@ class Run:
         return self.schedule.to_json() | about
 
 
-def print_costs(run: Run, free: Run | None = None) -> None:
+def print_metrics(run: Run, free: Run | None = None) -> None:
     """Print what is in the log, and a table of the metrics with their meanings; `free` gets a column beside."""
     from fedsched.model.jobs.assumed import marked
     from fedsched.model.jobs.recorded import partial_record_in_words

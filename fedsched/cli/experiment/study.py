@@ -9,12 +9,12 @@ from cyclopts import Parameter
 
 from fedsched.cli.shared import options
 from fedsched.cli.shared.input_output import (
-    again,
     check_apart,
     check_output,
     print_json,
     print_table,
     refuse_sharing,
+    repeat_command,
     say,
 )
 
@@ -82,7 +82,7 @@ def command(
     )  # fmt: skip
     if out is not None:
         given = {"scenario": scenario, "sweep": sweep, "policy": policy, "bounds": None if bounds else False}
-        found.report(out, repeat=again("study", [source, *more], given | {"seed": seed}, out))
+        found.report(out, repeat=repeat_command("study", [source, *more], given | {"seed": seed}, out))
     if json:
         print_json(_as_json(found) | {"written": [str(out)] if out is not None else []})
         return 0

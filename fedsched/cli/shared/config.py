@@ -121,7 +121,7 @@ def _check_kinds(app: App, command: str, table: Mapping[str, Any], path: Path) -
     from cyclopts import CycloptsError
     from cyclopts.config import Dict
 
-    from fedsched.cli.shared.parse_errors import worded
+    from fedsched.cli.shared.parse_errors import describe_parse_error
 
     arguments = app[command].assemble_argument_collection()
     try:
@@ -131,7 +131,7 @@ def _check_kinds(app: App, command: str, table: Mapping[str, Any], path: Path) -
             if argument.tokens:
                 argument.convert_and_validate()
     except CycloptsError as error:
-        text = worded(error, table=command)
+        text = describe_parse_error(error, table=command)
         raise ConfigError(text if str(path) in text else f"{path}, [{command}]: {text}") from None
 
 

@@ -106,7 +106,7 @@ def load_workload(jobs: Log | Made, seed: int = 0, *, announced: bool = True) ->
     return workload
 
 
-def again(command: str, source: Path | Sequence[Path] | None, given: Mapping[str, object], out: Path) -> str:
+def repeat_command(command: str, source: Path | Sequence[Path] | None, given: Mapping[str, object], out: Path) -> str:
     """Return the command line that makes a page again: the command, its files, and the options that were given."""
     words = ["fedsched", command, *map(str, [source] if isinstance(source, Path) else source or [])]
     for name, value in given.items():

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 EVERYWHERE = ("--config", "--debug")
 
 
-def worded(error: CycloptsError, *, table: str = "") -> str:
+def describe_parse_error(error: CycloptsError, *, table: str = "") -> str:
     """Return in one sentence what is wrong with a command line, or with a table of a settings file."""
     from cyclopts import (
         CoercionError,

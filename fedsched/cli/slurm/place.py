@@ -23,7 +23,7 @@ COLUMNS = ("job", "user", "account", "nodes", "limit", "may go to", "cluster", "
 
 def command(
     *,
-    whose: steering.Whose = steering.WHOSE,
+    selection: steering.JobSelection = steering.ALL_JOBS,
     slack: steering.Slack = 3600.0,
     evaluations: options.Evaluations = None,
     seconds: options.Seconds = None,
@@ -68,7 +68,7 @@ def command(
         raise SteerError(f"--looks {looks} must be at least 1.")
     runner = steering.runner_of(recorded, keep, sparing=True)
     aims = Aims(
-        choice=whose.choice(),
+        choice=selection.choice(),
         slack=slack,
         evaluations=1000 if evaluations is None else evaluations,
         seconds=10.0 if seconds is None else seconds,

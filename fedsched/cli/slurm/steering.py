@@ -54,7 +54,7 @@ DryRun = Annotated[bool, Parameter(help="Print the commands, but run none that c
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Whose(Group):
+class JobSelection(Group):
     """Which jobs are steered."""
 
     qos: Annotated[tuple[str, ...], Parameter(help=f"Only jobs of this QOS. {options.REPEATABLE}")] = ()
@@ -72,7 +72,7 @@ class Whose(Group):
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Steered(Whose):
+class Steered(JobSelection):
     """Which jobs are steered, and how far."""
 
     slack: Slack = 3600.0
@@ -103,7 +103,7 @@ class Steered(Whose):
         )
 
 
-WHOSE = Whose()
+ALL_JOBS = JobSelection()
 STEERED = Steered()
 
 

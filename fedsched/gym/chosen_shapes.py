@@ -38,7 +38,7 @@ class ChosenShapes(NamedTuple):
 
 
 @inlined
-def standing_as_chosen(
+def tasks_per_node_as_chosen(
     standing: TasksPerNode, moldable: Moldable, chosen: ChosenShapes, b: int, first: int, last: int
 ) -> TasksPerNode:
     """Return the tasks per node of a run's jobs, in the shapes that they have."""

@@ -30,7 +30,7 @@ _OF_A_KIND = sorted(name for name, key in KEYS["NodeName"].items()
 _SIZE = re.compile(r"([+-]?)(\d+(?:\.\d+)?)(%?)", re.ASCII)
 
 
-def wanted(text: str, nodes: int) -> int:
+def node_count(text: str, nodes: int) -> int:
     """Return the number of nodes that a text (120, +20%, 80%, +16, -16) makes of a given number."""
     match = _SIZE.fullmatch(text.strip())
     if match is None:
@@ -46,8 +46,8 @@ def wanted(text: str, nodes: int) -> int:
 def resized(case: Case, text: str) -> Case:
     """Return the case on a machine of another size, with its kinds of nodes in the same proportion.
 
-    `text` is a size as in `wanted`. A name before it, as in gpu:+4, limits the change to some nodes: under policy slurm
-    those of a partition or with a feature, under other policies those of a cluster.
+    `text` is a size as in `node_count`. A name before it, as in gpu:+4, limits the change to some nodes. Under policy
+    slurm these are the nodes of a partition or with a feature, under other policies those of a cluster.
     """
     machine = case.federation
     chosen, _, size = text.strip().rpartition(":")
@@ -82,7 +82,7 @@ def _with_hosts(conf: SlurmConf, chosen: str, size: str) -> tuple[SlurmConf, str
     for host in mine:
         words = conf.nodes[host].words
         kinds.setdefault((of_host[host], *(words.get(name) for name in _OF_A_KIND)), []).append(host)
-    counts = _shares([len(hosts) for hosts in kinds.values()], wanted(size, len(mine)))
+    counts = _shares([len(hosts) for hosts in kinds.values()], node_count(size, len(mine)))
     nodes, gone, told = dict(conf.nodes), set[str](), []
     for hosts, count in zip(kinds.values(), counts, strict=True):
         gone |= {*hosts[count:]}
@@ -118,7 +118,7 @@ def _scaled(federation: Federation, chosen: str, size: str) -> Federation:
     counts = [group.count for group in federation.groups]
     mine = [k for k, name in enumerate(names) if chosen in ("", name)]
     own = [counts[k] for k in mine]
-    nodes = wanted(size, sum(own))
+    nodes = node_count(size, sum(own))
     for k, count in zip(mine, _shares(own, nodes), strict=True):
         counts[k] = count
     place, clusters = 0, []

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from fedsched.core.jit import inlined, kernel
 from fedsched.market.codes import Choice, Figure, Place, Status
-from fedsched.market.listing import cut
 from fedsched.market.scan import scan
+from fedsched.market.slot_list_kernels import cut
 
 if TYPE_CHECKING:
     from fedsched.market.arrays import Found, Needs, Rounds, Scratch, SlotList

@@ -8,8 +8,8 @@ import numpy as np
 
 from fedsched.core.jit import constant, inlined, kernel
 from fedsched.market.codes import Choice, Criterion, Figure, Rule
-from fedsched.market.listing import cut, forget, give_back
 from fedsched.market.scan import scan
+from fedsched.market.slot_list_kernels import cut, forget, give_back
 
 if TYPE_CHECKING:
     from fedsched.market.arrays import Bools, Floats, Ints, Needs, Scratch, SlotList
