@@ -108,7 +108,7 @@ class SharedSchedule(Schedule):
         runs = RunTable(done, self.start[done], self.finish[done], self.use.shares[done])
         if (lost := self.lost_use) is not None:
             also = RunTable(self.lost.job, lost.start, lost.finish, lost.shares)
-            runs = runs.and_then(also)
+            runs = runs.joined_with(also)
         return runs, watts_of(self.workload, self.federation.groups)
 
     def take(self, rows: NDArray[Any]) -> SharedSchedule:

@@ -112,7 +112,7 @@ class Trials:
         runs = self.drawing(federation)
         if (lost := lost_in(self.state)) is not None:
             also = Runs(lost.job, lost.start, lost.end, self._shares(federation, lost.job, lost.counts, self.work.gone))
-            runs = runs.and_then(also)
+            runs = runs.joined_with(also)
         return float(extra_joules(watts, federation.groups, runs, self.problem.t0).sum())
 
     def _taken(

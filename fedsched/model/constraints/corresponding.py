@@ -35,7 +35,7 @@ def expand_aftercorr(workload: Workload) -> Dependencies | None:
     arrays, texts, listed = _Arrays(workload), after.texts.copy(), 0
     parsed = cache(conditions_of)  # the tasks of an array share one text
     for row in np.unique(after.waits.job[corresponding]).tolist():
-        found = [one for condition in parsed(texts[row]) for one in arrays.meant(condition, row)]
+        found = [one for condition in parsed(texts[row]) for one in arrays.expand(condition, row)]
         texts[row] = ",".join(dict.fromkeys(map(str, found)))
         listed += len(found)
         if listed > MOST:
@@ -58,7 +58,7 @@ class _Arrays:
             self._rows.setdefault(array, []).append(row)
         self._numbered: dict[str, dict[int, int]] = {}
 
-    def meant(self, condition: Condition, row: int) -> Iterable[Condition]:
+    def expand(self, condition: Condition, row: int) -> Iterable[Condition]:
         """Return the conditions on job ids that a condition of a job stands for."""
         if condition.kind is not Kind.AFTERCORR:
             return [condition]

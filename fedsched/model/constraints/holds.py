@@ -74,11 +74,12 @@ class Holds(JobLists):
 
     # ---- the meaning of holds
 
-    def released(self, moment: Floats) -> Floats:
+    def after_holds(self, moment: Floats) -> Floats:
         """Return, for each job, its moment, or the end of the hold that contains this moment."""
-        return np.array([self.since(row, time, time) for row, time in enumerate(moment.tolist())], dtype=np.float64)
+        found = [self.eligible_from(row, time, time) for row, time in enumerate(moment.tolist())]
+        return np.array(found, dtype=np.float64)
 
-    def since(self, row: int, moment: float, time: float) -> float:
+    def eligible_from(self, row: int, moment: float, time: float) -> float:
         """Return from when a job may start if, without holds, it might from `moment` on; `time` is now.
 
         This is the end of the last hold that has begun by `moment` or `time`, if that end is later.
@@ -86,7 +87,7 @@ class Holds(JobLists):
         ends = [hold.end for hold in self.holds(row) if hold.begin <= max(moment, time)]
         return max(moment, *ends[-1:], moment)
 
-    def between(self, row: int, since: float, until: float) -> list[tuple[float, float]]:
+    def unheld_intervals(self, row: int, since: float, until: float) -> list[tuple[float, float]]:
         """Return the intervals, in order, in which a job that waits from `since` to `until` is not held."""
         found, begin = [], since
         for hold in self.holds(row):

@@ -41,7 +41,7 @@ class Counters(NamedTuple):
     of_node: NDArray[np.int64]  # row x group: what the job uses per node there
     names: tuple[str, ...]
 
-    def taken(self, entries: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    def amounts_used(self, entries: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return what runs on these nodes (entries × groups) use of the counters of these entries."""
         found, row = self.weight[entries], self.row[entries]
         found[row >= 0] = (counts[row >= 0] * self.of_node[row[row >= 0]]).sum(axis=1)
@@ -81,7 +81,7 @@ def limit_exceeded_alone(workload: Workload, federation: Federation, row: int, c
     """Return, in words, the limit that a job on these nodes exceeds all by itself; '' if there is none."""
     counters = counters_of(workload, federation)
     entries = np.flatnonzero(counters.job == row)
-    taken = counters.taken(entries, np.tile(counts, (entries.size, 1)))
+    taken = counters.amounts_used(entries, np.tile(counts, (entries.size, 1)))
     for entry, much in zip(entries.tolist(), taken.tolist(), strict=True):
         if much > counters.amount[c := counters.counter[entry]]:
             return f"{much} are over the limit of {counters.amount[c]} of {counters.names[c]}"

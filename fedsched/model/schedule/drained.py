@@ -206,10 +206,10 @@ def _waits_without_holds(held: Holds, runs: Waits, waits: Waits) -> tuple[Floats
     """
     since, vain = runs[1].copy(), []
     for k, (row, begin, start) in enumerate(zip(*(column.tolist() for column in runs), strict=True)):
-        *before, (since[k], _) = held.between(row, begin, start)
+        *before, (since[k], _) = held.unheld_intervals(row, begin, start)
         vain += [(row, *one) for one in before]
     for row, begin, end in zip(*(column.tolist() for column in waits), strict=True):
-        vain += [(row, *one) for one in held.between(row, begin, end)]
+        vain += [(row, *one) for one in held.unheld_intervals(row, begin, end)]
     vain = [one for one in vain if one[1] < one[2]]
     rows, begins, ends = (np.array([one[k] for one in vain]) for k in range(3))
     return since, rows.astype(np.int64), begins, ends

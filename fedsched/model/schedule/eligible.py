@@ -27,7 +27,7 @@ def eligible_since(schedule: Schedule) -> NDArray[np.float64]:
     given = schedule.start if schedule.promises is None else schedule.promises.time  # then it has its nodes
     until = np.where(np.isnan(schedule.start), last_waited(schedule), given)
     rows = zip(range(moment.size), moment.tolist(), until.tolist(), strict=True)
-    return np.array([held.since(row, *times) for row, *times in rows], dtype=np.float64)
+    return np.array([held.eligible_from(row, *times) for row, *times in rows], dtype=np.float64)
 
 
 def last_waited(schedule: Schedule) -> NDArray[np.float64]:

@@ -99,7 +99,7 @@ class RunTable(NamedTuple):
     end: NDArray[np.float64]
     counts: NDArray[Any]  # run x group: nodes, or the share in use if jobs share nodes
 
-    def and_then(self, other: RunTable) -> RunTable:
+    def joined_with(self, other: RunTable) -> RunTable:
         """Return these runs, followed by the others."""
         return RunTable(*(np.concatenate(columns) for columns in zip(self, other, strict=True)))
 
@@ -108,7 +108,7 @@ def finished_runs(schedule: Schedule) -> RunTable:
     """Return all runs of a schedule that are over."""
     done, lost = np.flatnonzero(~np.isnan(schedule.finish)), schedule.lost
     ended = RunTable(done, schedule.start[done], schedule.finish[done], schedule.counts[done])
-    return ended.and_then(RunTable(lost.job, lost.start, lost.end, lost.counts))
+    return ended.joined_with(RunTable(lost.job, lost.start, lost.end, lost.counts))
 
 
 def no_runs(groups: int) -> LostRuns:

@@ -105,7 +105,7 @@ def _earliest_ends(schedule: Schedule, edges: Edges) -> NDArray[np.float64]:
     workload = schedule.workload
     begin = _earliest_begins(schedule)
     if workload.held is not None:  # also for followers: their submits are known by now
-        begin = workload.held.released(begin)
+        begin = workload.held.after_holds(begin)
     run = _least_runs(schedule)
     begins, ends = begin.tolist(), np.maximum(begin + run, np.nextafter(begin, np.inf)).tolist()
     runs, after, held = run.tolist(), int(Kind.AFTER), workload.held
@@ -114,7 +114,7 @@ def _earliest_ends(schedule: Schedule, edges: Edges) -> NDArray[np.float64]:
         job, on = jobs[edge], ons[edge]
         since = max(begins[job], (begins if kinds[edge] == after else ends)[on] + lags[edge])
         if held is not None:
-            since = held.since(job, since, since)
+            since = held.eligible_from(job, since, since)
         begins[job] = since
         ends[job] = max(since + runs[job], math.nextafter(since, math.inf))
     return np.array(ends)

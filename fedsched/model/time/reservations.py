@@ -160,7 +160,7 @@ def earliest_starts(workload: Workload, federation: Federation) -> NDArray[np.fl
         return earliest
     earliest = np.zeros(len(workload)) if earliest is None else earliest
     moment = np.maximum(workload.submit, earliest)
-    released = workload.held.released(moment)
+    released = workload.held.after_holds(moment)
     moved = released > moment
     moved[followers_of(workload)[0]] = False
     return np.where(moved, released, earliest)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.model.machine.federation import NodeGroup
-    Night = tuple[float, float]  # of a node: when it goes off, when it begins to boot
+    OffTime = tuple[float, float]  # of a node: when it goes off, when it begins to boot
     from collections.abc import Iterator
 
     from fedsched.model.schedule.schedule import Schedule
@@ -34,21 +34,22 @@ NEAR = 1e-9
 
 def best_off_times(
     group: NodeGroup, freed: Sequence[float], used: Sequence[float], last: float,
-    usual: list[Night], claimed: list[Night],
-) -> list[Night]:  # fmt: skip
-    """Return the claimed nights of a group if they are possible and none save more energy, else better ones.
+    usual: list[OffTime], claimed: list[OffTime],
+) -> list[OffTime]:  # fmt: skip
+    """Return the claimed off times of a group if they are possible and none save more energy, else better ones.
 
-    A night is the time of one node off. `freed` are the times at which nodes become idle, `used` those at which nodes
-    are needed; `usual` are the nights if the last freed node is used first.
+    An off time is when one node goes off, and when it begins to boot. `freed` are the times at which nodes become idle,
+    `used` those at which nodes are needed. `usual` are the off times if the last freed node is used first.
     """
     own = usual if len(freed) > MOST else _matched(group, np.array(freed), np.array(used), last)
-    least = _spared(group, own, last)
-    if _are_possible(group, freed, used, claimed, last) and _spared(group, claimed, last) >= least - NEAR * abs(least):
+    least = _energy_saved(group, own, last)
+    possible = _are_possible(group, freed, used, claimed, last)
+    if possible and _energy_saved(group, claimed, last) >= least - NEAR * abs(least):
         return claimed
     return own
 
 
-def _matched(group: NodeGroup, freed: NDArray[np.float64], used: NDArray[np.float64], last: float) -> list[Night]:
+def _matched(group: NodeGroup, freed: NDArray[np.float64], used: NDArray[np.float64], last: float) -> list[OffTime]:
     # Match each use with an earlier end, to save the most energy; the remaining nodes idle to the end.
     from scipy.optimize import linear_sum_assignment
 
@@ -60,15 +61,15 @@ def _matched(group: NodeGroup, freed: NDArray[np.float64], used: NDArray[np.floa
         ]
         gain[k, used.size :] = max(0.0, _gain(group, since, math.inf, last))
     rows, columns = linear_sum_assignment(gain, maximize=True)
-    nights = []
+    off_times = []
     for k, use in zip(rows.tolist(), columns.tolist(), strict=True):
         if gain[k, use] > 0.0:
-            nights.append((float(freed[k]), float(used[use]) - group.boot_seconds if use < used.size else math.inf))
-    return nights
+            off_times.append((float(freed[k]), float(used[use]) - group.boot_seconds if use < used.size else math.inf))
+    return off_times
 
 
 def _gain(group: NodeGroup, went: float, boot: float, last: float) -> float:
-    # The energy that a night saves compared to idling; −inf if the time is too short.
+    # The energy that an off time saves compared to idling; −inf if the time is too short.
     off = group.idle_watts if group.off_watts is None else group.off_watts
     closing = group.idle_watts if group.shutdown_watts is None else group.shutdown_watts
     booting = group.busy_watts if group.boot_watts is None else group.boot_watts
@@ -81,18 +82,18 @@ def _gain(group: NodeGroup, went: float, boot: float, last: float) -> float:
     return group.idle_watts * (shut + asleep + up) - closing * shut - off * asleep - booting * up
 
 
-def _spared(group: NodeGroup, nights: list[Night], last: float) -> float:
-    return math.fsum(_gain(group, went, boot, last) for went, boot in nights)
+def _energy_saved(group: NodeGroup, off_times: list[OffTime], last: float) -> float:
+    return math.fsum(_gain(group, went, boot, last) for went, boot in off_times)
 
 
 def _are_possible(
-    group: NodeGroup, freed: Sequence[float], used: Sequence[float], nights: list[Night], last: float
+    group: NodeGroup, freed: Sequence[float], used: Sequence[float], off_times: list[OffTime], last: float
 ) -> bool:
-    # Whether there is always an idle node for each night that begins and each use.
+    # Whether there is always an idle node for each off time that begins and each use.
     early = 4.0 * float(np.spacing(abs(last)))
     events = [(time - early, 0, 1) for time in freed] + [(time, 1, -1) for time in used]
-    events += [(went, 1, -1) for went, _ in nights]
-    events += [(boot + group.boot_seconds - early, 0, 1) for _, boot in nights if boot < math.inf]
+    events += [(went, 1, -1) for went, _ in off_times]
+    events += [(boot + group.boot_seconds - early, 0, 1) for _, boot in off_times if boot < math.inf]
     idle = 0
     for _, _, change in sorted(events):
         idle += change
@@ -150,11 +151,12 @@ def off_times_of(runs: Runs, schedule: Schedule) -> OffTimes:
                 follow.free(nodes, time)
         follow.end()
         for g, one in zip(inside, follow.groups, strict=True):
-            if isinstance(federation.power, Planned) and one.spares_more_than_it_takes:
-                one.nights = best_off_times(one.group, one.freed, one.used, last, one.nights, _claimed(schedule, g))
-        switches += sum(len(one.nights) for one in follow.groups)
+            if isinstance(federation.power, Planned) and one.saves_energy:
+                claimed = _claimed(schedule, g)
+                one.off_times = best_off_times(one.group, one.freed, one.used, last, one.off_times, claimed)
+        switches += sum(len(one.off_times) for one in follow.groups)
         for one in follow.groups:
-            found.stretches.extend(_drawn(one.group, cluster, one.nights, last))
+            found.stretches.extend(_drawn(one.group, cluster, one.off_times, last))
     return found._replace(switches=switches)
 
 
@@ -178,7 +180,7 @@ class _Gate:
     def opens(self) -> float:
         return self.first + (self.passed + 1 - self.rate) * (60.0 / self.rate) if self.rate else -math.inf
 
-    def let(self, at: float) -> float:
+    def let_pass(self, at: float) -> float:
         if self.rate:
             if at >= self.first + self.passed * (60.0 / self.rate):
                 self.first, self.passed = at, 0
@@ -190,21 +192,21 @@ class _Gate:
         if not self.rate:
             return wanted
         while self.to_come and self.to_come[0] <= now:
-            self.let(self.to_come.pop(0))
+            self.let_pass(self.to_come.pop(0))
         ahead = copy(self)
         for k in range(len(self.to_come) + 1):
             at, behind = max(wanted, ahead.opens()), self.to_come[k:]
             trial = copy(ahead)
             if at <= min(behind, default=at) and all(begin >= trial.opens() for begin in _after(trial, at, behind)):
                 break
-            ahead.let(behind[0])
+            ahead.let_pass(behind[0])
         self.to_come.insert(k, at)
         return at
 
 
 def _after(gate: _Gate, at: float, behind: list[float]) -> Iterator[float]:
     for before, begin in zip([at, *behind], behind, strict=False):
-        gate.let(before)
+        gate.let_pass(before)
         yield begin
 
 
@@ -246,7 +248,7 @@ class _Cluster:
                 if due >= now:
                     break
                 self.groups[k].idle.pop(0)
-                self.groups[k].off.append(self.off_gate.let(due))
+                self.groups[k].off.append(self.off_gate.let_pass(due))
         self.changed = now
 
 
@@ -257,11 +259,11 @@ class _Followed:
     def __init__(self, group: NodeGroup, power: object, t0: float, boots: _Gate) -> None:
         self.group, self.power, self.boots = group, power, boots
         self.idle, self.off, self.coming = [t0] * group.count, list[float](), list[float]()
-        self.nights: list[tuple[float, float]] = []  # of a node: when it goes off, when it begins to boot
+        self.off_times: list[tuple[float, float]] = []  # of a node: when it goes off, when it begins to boot
         self.freed, self.used = [t0] * group.count, list[float]()
 
     @property
-    def spares_more_than_it_takes(self) -> bool:
+    def saves_energy(self) -> bool:
         """Return whether going off and coming back takes less energy than idling as long."""
         group = self.group
         both_ways = _closing(group) * group.shutdown_seconds + _booting(group) * group.boot_seconds
@@ -292,7 +294,7 @@ class _Followed:
     def _boot(self, now: float) -> float:
         went = self.off.pop(0)
         boot = self.boots.admit(now, max(now, went + self.group.shutdown_seconds))
-        self.nights.append((went, boot))
+        self.off_times.append((went, boot))
         return boot + self.group.boot_seconds
 
     def _used(self, since: float, now: float) -> None:
@@ -302,16 +304,16 @@ class _Followed:
         asleep = now - since - group.shutdown_seconds - group.boot_seconds
         closing, boot = _closing(group) * group.shutdown_seconds, _booting(group) * group.boot_seconds
         if asleep >= 0 and closing + boot + _off(group) * asleep < group.idle_watts * (now - since):
-            self.nights.append((since, now - group.boot_seconds))
+            self.off_times.append((since, now - group.boot_seconds))
 
     def end(self, last: float) -> None:
-        self.nights += [(went, math.inf) for went in self.off]
+        self.off_times += [(went, math.inf) for went in self.off]
         if is_switching(self.power):
             return
         for since in self.idle:
             gap, closing = last - since, min(last - since, self.group.shutdown_seconds)
             if _closing(self.group) * closing + _off(self.group) * (gap - closing) < self.group.idle_watts * gap:
-                self.nights.append((since, math.inf))
+                self.off_times.append((since, math.inf))
 
 
 def _off(group: NodeGroup) -> float:
@@ -326,8 +328,8 @@ def _closing(group: NodeGroup) -> float:
     return group.idle_watts if group.shutdown_watts is None else group.shutdown_watts
 
 
-def _drawn(group: NodeGroup, cluster: int, nights: list[tuple[float, float]], last: float) -> Iterator[Stretch]:
-    for went, boot in nights:
+def _drawn(group: NodeGroup, cluster: int, off_times: list[tuple[float, float]], last: float) -> Iterator[Stretch]:
+    for went, boot in off_times:
         down = went + group.shutdown_seconds
         up = boot + group.boot_seconds
         states = ((went, down, _closing(group)), (down, boot, _off(group)), (boot, up, _booting(group)))
@@ -336,26 +338,26 @@ def _drawn(group: NodeGroup, cluster: int, nights: list[tuple[float, float]], la
                 yield Stretch(cluster, begin, min(end, last), watts - group.idle_watts)
 
 
-def broken_boots(runs: Runs, schedule: Schedule, nights: OffTimes) -> Iterator[str]:
+def broken_boots(runs: Runs, schedule: Schedule, off_times: OffTimes) -> Iterator[str]:
     """Yield an error for each job that does not start when its nodes are on."""
     if schedule.federation.power is None:
         return
-    for i in nights.short:
+    for i in off_times.short:
         yield f"{job_name(schedule, runs.job[i])}: it is promised more nodes than are free or off."
-    if nights.short:
+    if off_times.short:
         return
     start, promises = runs.all.start, schedule.promises
-    for i in np.flatnonzero(np.maximum(start, schedule.t0) != np.array(nights.ready)).tolist():
-        job, ready = job_name(schedule, runs.job[i]), nights.ready[i]
+    for i in np.flatnonzero(np.maximum(start, schedule.t0) != np.array(off_times.ready)).tolist():
+        job, ready = job_name(schedule, runs.job[i]), off_times.ready[i]
         yield f"{job}: it starts at {start[i]:.17g}, but its nodes are on at {ready:.17g}."
     if promises is not None:
         for row in np.flatnonzero(promises.time < schedule.workload.submit).tolist():
             yield f"{job_name(schedule, row)}: it is promised nodes at {promises.time[row]:g}, before its submit."
 
 
-def switching_measures(runs: Runs, schedule: Schedule, nights: OffTimes) -> dict[str, float]:
+def switching_measures(runs: Runs, schedule: Schedule, off_times: OffTimes) -> dict[str, float]:
     """Return the number of times a node went off, and the mean wait for boots; empty without power saving."""
     if schedule.federation.power is None:
         return {}
     since = runs.all.start if schedule.promises is None else schedule.promises.time[runs.job]
-    return {"switches": float(nights.switches), "boot_wait": float((runs.all.start - since).mean())}
+    return {"switches": float(off_times.switches), "boot_wait": float((runs.all.start - since).mean())}

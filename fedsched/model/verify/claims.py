@@ -41,19 +41,19 @@ if TYPE_CHECKING:
 
 def broken_claims(
     runs: Runs,
-    shares: LimitsLeft,
+    limits: LimitsLeft,
     demand: Floats,
     reserved: NDArray[np.int64],
     eligible: Floats,
     of_all: dict[str, float],
-    nights: OffTimes,
+    off_times: OffTimes,
     claimed: Metrics | None,
     tolerance: float,
 ) -> Iterator[str]:
     """Yield an error for each column with a claimed value that differs from the recomputed one.
 
     `reserved` is the reservation of each run, or -1. `eligible` is when each job that ran to its end might start.
-    `of_all` has the metrics of all jobs, including those that did not run. `nights` says which nodes were off.
+    `of_all` has the metrics of all jobs, including those that did not run. `off_times` says which nodes were off.
     """
     if len(runs.ended) == 0:
         return
@@ -65,13 +65,13 @@ def broken_claims(
     held = runs.all.counts.sum(axis=1) * (runs.all.finish - np.maximum(runs.all.start, runs.all.t0))
     expected = {
         "saturated_seconds": _saturated_seconds(runs.all, demand),
-        "loss_of_capacity": _loss_of_capacity(runs, shares, reserved, nights.promised),
+        "loss_of_capacity": _loss_of_capacity(runs, limits, reserved, off_times.promised),
         "wasted_node_seconds": float(held[cut].sum()),
         "requeues": float(runs.requeues),
     }
     if claimed is not None:
         expected |= _columns(runs.ended, runs.all, eligible) | of_all
-        less = sum(one.watts * (one.end - one.begin) for one in nights.stretches)
+        less = sum(one.watts * (one.end - one.begin) for one in off_times.stretches)
         expected |= {name: expected[name] + less for name in ("energy", "idle_energy")}
         for name, value in claimed.as_dict().items():
             claims.setdefault(name, []).append(value)
@@ -191,7 +191,7 @@ def _smallest(heaps: Iterable[list[tuple[int, int]]], gone: list[bool]) -> Itera
         yield from heap[:1]
 
 
-def _loss_of_capacity(runs: Runs, shares: LimitsLeft, reserved: NDArray[np.int64], start: Floats) -> float:
+def _loss_of_capacity(runs: Runs, limits: LimitsLeft, reserved: NDArray[np.int64], start: Floats) -> float:
     # A job with its nodes does not wait any more, though these may have to boot.
     schedule, workload, nodes = runs.all, runs.all.workload, runs.all.federation.nodes
     finish, in_vain = schedule.finish, runs.in_vain
@@ -219,18 +219,18 @@ def _loss_of_capacity(runs: Runs, shares: LimitsLeft, reserved: NDArray[np.int64
     for time, kind, row in events:
         if now < time <= last:
             idle = sum(max(0, left) for left in free)
-            if any(tasks <= idle and not shares.full_for(job[i]) for tasks, i in _smallest(waiting.values(), gone)):
+            if any(tasks <= idle and not limits.full_for(job[i]) for tasks, i in _smallest(waiting.values(), gone)):
                 lost += idle * (time - now)
             now = time
         if kind == 1:
-            heapq.heappush(waiting.setdefault(shares.like(job[row], tasks[row]), []), (tasks[row], row))
+            heapq.heappush(waiting.setdefault(limits.class_key(job[row], tasks[row]), []), (tasks[row], row))
         elif kind == 5:
             gone[row] = True
         elif kind > 2:
             free[closures.group[row]] += int(closures.nodes[row]) * (1 if kind == 4 else -1)
         else:
             gone[row] = gone[row] or kind == 2
-            shares.give(job[row], counts[row], -1 if kind == 0 else 1)
+            limits.take(job[row], counts[row], -1 if kind == 0 else 1)
             free = [left + (n if kind == 0 else -n) for left, n in zip(free, held[row], strict=True)]
     return lost / (nodes * (last - schedule.t0)) if last > schedule.t0 else 0.0
 
@@ -542,7 +542,7 @@ def _not_before(schedule: Schedule, rows: list[int]) -> dict[int, float]:
 class Drains:
     """A schedule that is replayed, with the number of nodes lost from each instant until the next."""
 
-    def __init__(self, schedule: Schedule, runs: Runs, shares: LimitsLeft, inside: NDArray[np.bool_]) -> None:
+    def __init__(self, schedule: Schedule, runs: Runs, limits: LimitsLeft, inside: NDArray[np.bool_]) -> None:
         federation, workload, gone = schedule.federation, schedule.workload, runs.in_vain
         self.closures = closures_of(federation)
         self.start, self.end = runs.all.start.tolist(), runs.all.finish.tolist()
@@ -558,7 +558,7 @@ class Drains:
             self.wanted[row] = tasks_of(workload)[row]
             self.places[row] *= places_in(workload, federation, row, self.places[row])
         self.planned = self._least(schedule)
-        self.needs, self.shares = pool_needs(workload, federation), shares
+        self.needs, self.limits = pool_needs(workload, federation), limits
         self.nodes = np.array([group.count for group in federation.groups])
         self.held, self.closed = np.zeros_like(self.nodes), np.zeros_like(self.nodes)
         self.pools = np.array([pool.amount for pool in federation.pools], dtype=np.int64)
@@ -599,7 +599,7 @@ class Drains:
             times = 1 if kind == 3 else -1
             self.held += times * self.counts[which]
             self.pools -= times * self.needs[self.job[which]]
-            self.shares.give(self.job[which], self.counts[which].tolist(), times)
+            self.limits.take(self.job[which], self.counts[which].tolist(), times)
         if kind == 1:
             c, sign = (which, 1) if which >= 0 else (~which, -1)
             self.closed[self.closures.group[c]] += sign * self.closures.nodes[c]
@@ -616,7 +616,7 @@ class Drains:
             and now + self.planned[job := self.job[wait]] > self.begins[coming]
             and free @ self.places[job] >= self.wanted[job]
             and not (self.needs[job] > self.pools).any()
-            and not self.shares.full_for(job)
+            and not self.limits.full_for(job)
         }
         return self._kept(now, free, fits) if fits else 0
 
@@ -659,6 +659,6 @@ class Drains:
         return least
 
 
-def drain_loss(schedule: Schedule, runs: Runs, shares: LimitsLeft, inside: NDArray[np.bool_]) -> float:
+def drain_loss(schedule: Schedule, runs: Runs, limits: LimitsLeft, inside: NDArray[np.bool_]) -> float:
     """Return the node-seconds that idled because of known downtimes; `inside`: whether each job is in a reservation."""
-    return Drains(schedule, runs, shares, inside).loss(schedule.t0) if schedule.federation.calendar else 0.0
+    return Drains(schedule, runs, limits, inside).loss(schedule.t0) if schedule.federation.calendar else 0.0

@@ -38,7 +38,7 @@ def broken_limits(schedule: Schedule, counters: Counters, runs: Runs) -> Iterato
         several = lasts[mine] - firsts[mine]  # runs of each job
         rows = of_job[np.repeat(lasts[mine] - np.cumsum(several), several) + np.arange(several.sum())]
         entries = np.repeat(np.arange(begins[c], begins[c + 1]), several)
-        part = counters.taken(entries, runs.all.counts[rows])
+        part = counters.amounts_used(entries, runs.all.counts[rows])
         start, end = runs.all.start[rows], runs.all.finish[rows]
         times, kind = np.concatenate([end, start]), np.repeat([0, 1], rows.size)
         order = np.lexsort((kind, times))  # ends come before starts
@@ -64,12 +64,12 @@ class LimitsLeft:
         for job, counter, weight, row in zip(*columns, strict=True):
             self._parts.setdefault(job, []).append((counter, weight, of_node[row + 1]))
 
-    def like(self, job: int, tasks: int) -> tuple[tuple[int, int, int], ...]:
+    def class_key(self, job: int, tasks: int) -> tuple[tuple[int, int, int], ...]:
         """Return a key; of two jobs with the same key, the one with fewer tasks uses no more of any limit."""
         parts = [(c, weight) for c, weight, _ in self._parts.get(job, ())]
         return tuple((c, 0, w // tasks) if w > 1 and w % tasks == 0 else (c, w, 0) for c, w in parts)
 
-    def give(self, job: int, counts: Sequence[int], times: int) -> None:
+    def take(self, job: int, counts: Sequence[int], times: int) -> None:
         """Take a job's amounts for these nodes from the limits; with times = -1, return them."""
         for counter, weight, each in self._parts.get(job, ()):
             taken = sum(n * of_node for n, of_node in zip(counts, each, strict=True)) if each else weight

@@ -30,11 +30,11 @@ def unstarted(schedule: Schedule) -> NDArray[np.bool_]:
     if schedule.workload.cancel_at is not None:
         gone = np.isnan(schedule.start) & (schedule.workload.cancel_at.cancel_at >= 0.0)
         gone[schedule.lost.killed] = False
-        gone &= ~(_spared(schedule) & (schedule.workload.label("reservation") != ""))
+        gone &= ~(_ran_at_cancellation(schedule) & (schedule.workload.label("reservation") != ""))
     return gone
 
 
-def _spared(schedule: Schedule) -> NDArray[np.bool_]:
+def _ran_at_cancellation(schedule: Schedule) -> NDArray[np.bool_]:
     # Jobs that ran at their cancellation time, in a run that was lost later.
     lost, at = schedule.lost, schedule.workload.cancel_at.cancel_at[schedule.lost.job]  # type: ignore[union-attr]
     spared = np.zeros(len(schedule), dtype=np.bool_)
@@ -47,7 +47,7 @@ def broken_cancellations(schedule: Schedule, gone: NDArray[np.bool_]) -> Iterato
     if schedule.workload.cancel_at is None:
         return
     lost, times = schedule.lost, schedule.workload.cancel_at.cancel_at
-    at, spared = times[lost.job], _spared(schedule)
+    at, spared = times[lost.job], _ran_at_cancellation(schedule)
     since = schedule.start if schedule.promises is None else schedule.promises.time  # then the job has its nodes
     for row in np.flatnonzero((times >= 0.0) & (since >= times) & ~np.isnan(schedule.start) & ~spared):
         yield f"{job_name(schedule, row)}: it starts at {schedule.start[row]:g}, but was cancelled at {times[row]:g}."

@@ -70,17 +70,17 @@ def violations(
     if nodes is not None:
         found += _node_numbers(runs.ended, list(compress(nodes, ~away)))
     found += _rates(runs, tolerance)
-    nights = off_times_of(runs, schedule)
-    found += broken_boots(runs, schedule, nights)
+    off_times = off_times_of(runs, schedule)
+    found += broken_boots(runs, schedule, off_times)
     eligible = eligible_in(schedule)[~away]
     of_all = {}
     if claimed is not None and runs.job.size:
         inside = reservation_of_jobs(schedule.workload, schedule.federation) >= 0
         of_all = {"drain_loss": drain_loss(schedule, runs, LimitsLeft(counters), inside)}
-        of_all |= workflow_measures(schedule) | cost_measures(runs.all, nights.stretches)
-        of_all |= switching_measures(runs, schedule, nights)
+        of_all |= workflow_measures(schedule) | cost_measures(runs.all, off_times.stretches)
+        of_all |= switching_measures(runs, schedule, off_times)
     found += broken_claims(
-        runs, LimitsLeft(counters), _demand(runs.all), reserved, eligible, of_all, nights, claimed, tolerance
+        runs, LimitsLeft(counters), _demand(runs.all), reserved, eligible, of_all, off_times, claimed, tolerance
     )
     return found
 

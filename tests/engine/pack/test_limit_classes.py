@@ -59,7 +59,7 @@ def test_whose_nodes_are_up_to_their_placement() -> None:
     assert list(zip(counters.counter, counters.job, counters.weight, strict=True)) == [
         (0, 0, 4), (0, 1, 2), (0, 2, 2), (1, 0, 24), (1, 1, 12), (1, 2, 4), (2, 0, 1), (2, 1, 1), (2, 2, 1),
     ]  # fmt: skip
-    taken = counters.taken(np.arange(9), np.tile([3, 1], (9, 1)))
+    taken = counters.amounts_used(np.arange(9), np.tile([3, 1], (9, 1)))
     assert taken.tolist() == [4, 4, 2, 3 * 4 + 8, 3 * 4 + 8, 4, 1, 1, 1]
     found = limits_of(counters, held.tasks)
     assert sorted(found.kind.tolist()) == [0, 1, 2]
