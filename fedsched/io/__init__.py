@@ -225,7 +225,7 @@ def read_federation(path: str | PathLike[str], format: str | None = None) -> Fed
     lists.
     """
     from fedsched.io.examples import federation_path
-    from fedsched.io.slurm_files.dump_files import dump_of
+    from fedsched.io.slurm_files.slurm_records import dump_of
 
     if format in (None, "slurm") and dump_of(path) is not None:
         from fedsched.io.slurm_files import slurm_machine
@@ -244,9 +244,9 @@ def read_federation(path: str | PathLike[str], format: str | None = None) -> Fed
 
         return simgrid.read_simgrid(path)
     if kind == "sacct":
-        from fedsched.io.slurm_files import sacct_machine
+        from fedsched.io.slurm_files import sacct
 
-        return sacct_machine.read_federation(path)
+        return sacct.read_federation(path)
     if kind == "slurm":
         from fedsched.io.slurm_files import slurm_machine
 

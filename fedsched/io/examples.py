@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from fedsched.core.errors import FederationError, TraceError, nearest, shown, unknown_name
 from fedsched.io.files import STDIN
-from fedsched.io.slurm_files.dump_files import JOBS, dump_of
+from fedsched.io.slurm_files.slurm_records import JOBS, dump_of
 
 if TYPE_CHECKING:
     from os import PathLike

@@ -11,8 +11,9 @@ import fedsched as fs
 from fedsched.core.errors import FedschedError, SteerError, TraceError
 from fedsched.io import read, read_federation
 from fedsched.io.files import parse_json
-from fedsched.io.slurm_files.hosts import read_hosts, records_of
+from fedsched.io.slurm_files.hosts import read_hosts
 from fedsched.io.slurm_files.reservations import reservations_in
+from fedsched.io.slurm_files.slurm_records import records_of
 from fedsched.io.tables.downtimes import read_calendar
 from fedsched.site.steer.jobs_read import jobs_of_json, jobs_of_text
 from fedsched.site.steer.machine_read import nodes_of_json, nodes_of_text, partitions_of, settings_of

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import fedsched as fs
 from fedsched.core.errors import FedschedError, TraceError
 from fedsched.io import read, read_federation
-from fedsched.io.slurm_files.sacct_json import lines_of
+from fedsched.io.slurm_files.sacct_lines import lines_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,8 +8,8 @@ import pytest
 
 import fedsched as fs
 from fedsched.core.errors import FederationError
-from fedsched.io.slurm_files.host_lists import hosts_of
-from fedsched.io.slurm_files.hosts import Place, hosts_from, read_hosts, records_of
+from fedsched.io.slurm_files.hosts import Place, hosts_from, hosts_of, read_hosts
+from fedsched.io.slurm_files.slurm_records import records_of
 
 SLURM = Path(__file__).parent / "slurm"
 NORTH = fs.Federation((fs.Cluster("north", (fs.NodeGroup(10), fs.NodeGroup(4))),))

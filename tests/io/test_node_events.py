@@ -10,7 +10,7 @@ import pytest
 
 import fedsched as fs
 from fedsched.core.errors import FederationError
-from fedsched.io.slurm_files.node_states import kind_of
+from fedsched.io.slurm_files.node_events import kind_of
 from fedsched.io.tables.downtimes import read_calendar
 from fedsched.model.jobs.assumed import Noted
 

@@ -12,7 +12,7 @@ import pytest
 import fedsched as fs
 from fedsched.core.errors import InfeasibleError, OutputError, TraceError
 from fedsched.io.slurm_files.sacct import read_sacct
-from fedsched.io.slurm_files.sacct_conditions import MOST, wanted_in
+from fedsched.io.slurm_files.sacct_waits import MOST, wanted_in
 from fedsched.model.jobs.log import Demand
 from fedsched.model.jobs.unmodelled import unmodelled
 
@@ -304,7 +304,7 @@ def test_numbering_anew_takes_conditions_along(tmp_path: Path) -> None:
 
 def test_arrays_that_wait_for_arrays_are_listed_up_to_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that the tasks of two arrays do not make conditions without end; those left out are counted."""
-    monkeypatch.setattr("fedsched.io.slurm_files.sacct_conditions.MOST", 100)
+    monkeypatch.setattr("fedsched.io.slurm_files.sacct_waits.MOST", 100)
     first = [row(100 + k, id=f"100_{k}") for k in range(20)]
     second = [row(200 + k, "sbatch -a 0-9 -d afterany:100 x", id=f"200_{k}", at="10:10:00") for k in range(10)]
     jobs = read(tmp_path / "a.sacct", *first, *second)

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from fedsched.io.slurm_files.sacct_begin import begin_of
 from fedsched.io.slurm_files.sacct_submit import NOTHING, asked_in, worth_reading
+from fedsched.io.slurm_files.sacct_waits import begin_of
 
 DEPENDENCIES = [
     ("sbatch --dependency=afterok:12 job.sh", "afterok:12"),

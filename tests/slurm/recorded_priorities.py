@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from fedsched.io.slurm_files.accounts import Used, read_usage
 from fedsched.io.slurm_files.slurm_conf import read_slurm_conf
-from fedsched.io.slurm_files.sshare import Used, read_usage
 from fedsched.slurm.conf.job_factors import JobRequest
 from fedsched.slurm.priority.associations import Association, Associations, Qos
 from fedsched.slurm.priority.priorities import Factor, Priorities, pack

@@ -8,7 +8,7 @@ import pytest
 from slurm.recorded_priorities import DAYS, RECORDED
 
 from fedsched.core.errors import FedschedError, TraceError
-from fedsched.io.slurm_files.sshare import read_usage
+from fedsched.io.slurm_files.accounts import read_usage
 from fedsched.slurm.priority.associations import Associations
 from fedsched.slurm.priority.shares import level_fractions, machine_fractions, shares_of
 from fedsched.slurm.result.queue_dump import read_queue

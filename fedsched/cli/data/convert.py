@@ -178,11 +178,11 @@ def _machine(federation: Path | None) -> _Machine:
 
 
 def _federation(source: Path, target: Path, kind: str, unit: Literal["cpus", "nodes"], *, as_json: bool) -> int:
-    from fedsched.io.slurm_files import sacct_machine
+    from fedsched.io.slurm_files import sacct
 
     if kind not in FEDERATION_FORMATS.values():
         raise OutputError(f"Cannot write {target}: {source} ({kind}) says nothing of clusters.")
-    found = sacct_machine.read_federation(source, unit=unit) if kind == "sacct" else read_federation(source, kind)
+    found = sacct.read_federation(source, unit=unit) if kind == "sacct" else read_federation(source, kind)
     write_federation(found, target)
     facts = assumptions(found)
     if as_json:

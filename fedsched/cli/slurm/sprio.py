@@ -46,9 +46,9 @@ def command(
     fedsched sprio sample --at 2026-11-23T23:32:48 --json
     """
     from fedsched.core.errors import TraceError
-    from fedsched.io.slurm_files.dump_files import dump_of
+    from fedsched.io.slurm_files.accounts import read_usage
     from fedsched.io.slurm_files.slurm_conf import read_slurm_conf
-    from fedsched.io.slurm_files.sshare import read_usage
+    from fedsched.io.slurm_files.slurm_records import dump_of
     from fedsched.io.wall_clock import WallTime, wall_time_of
     from fedsched.slurm.conf.parameters import with_version
     from fedsched.slurm.priority.associations import Associations

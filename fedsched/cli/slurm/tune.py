@@ -70,8 +70,8 @@ def command(
     fedsched tune sample --head 400 --conf slurm.conf --objective mean_wait --objective max_wait
         --gene bf_max_job_test=50:2000 --gene bf_window --simulations 200
     """
-    from fedsched.io.slurm_files.dump_files import ACCOUNTS, JOBS, QOS, dump_of
     from fedsched.io.slurm_files.slurm_conf import read_slurm_conf
+    from fedsched.io.slurm_files.slurm_records import ACCOUNTS, JOBS, QOS, dump_of
     from fedsched.site.tuning import tune
     from fedsched.slurm.conf.parameters import with_version
 

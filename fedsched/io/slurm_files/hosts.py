@@ -1,4 +1,4 @@
-"""Hosts: which nodes of a federation the host names in a site's files stand for."""
+"""Hosts: Slurm's lists of host names, and which nodes of a federation the names stand for."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.core.errors import FederationError, TraceError, shortened
 from fedsched.core.values import digits_of
 from fedsched.io.files import read_text
-from fedsched.io.slurm_files.conf_lines import conf_lines, is_of_scontrol
-from fedsched.io.slurm_files.host_lists import hosts_of
+from fedsched.io.slurm_files.slurm_records import Record, conf_lines, is_of_scontrol, records_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,14 +20,63 @@ if TYPE_CHECKING:
 
     from fedsched.model.machine.federation import Federation
 
+MOST_HOSTS = 1_000_000  # in one list: a mistyped range must not fill the memory
+_PART = re.compile(r"[^\s,\[\]]+(?:\[[0-9,\-]+\][^\s,\[\]]*)*|\[[0-9,\-]+\][^\s,\[\]]*", re.ASCII)
+_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
+
+
+def hosts_of(text: str, where: str) -> list[str]:
+    """Return the names in a list of hosts, in its order and without repetitions."""
+    found: dict[str, None] = {}
+    at = 0
+    while at < len(text):
+        match = _PART.match(text, at)
+        if match is None or (match.end() < len(text) and text[match.end()] != ","):
+            raise _no_list(text, where)
+        found.update(dict.fromkeys(_expanded(match[0], where)))
+        if len(found) > MOST_HOSTS:
+            raise FederationError(f"{where}: {shortened(repr(text))} are more than {MOST_HOSTS:,} hosts.")
+        at = match.end() + 1
+        if at == len(text):  # it ends with a comma
+            raise _no_list(text, where)
+    return list(found)
+
+
+def _expanded(part: str, where: str) -> list[str]:
+    pieces = [_members(piece, where) if k % 2 else [piece] for k, piece in enumerate(re.split(r"\[|\]", part))]
+    count = 1
+    for piece in pieces:
+        count *= len(piece)
+    if count > MOST_HOSTS:
+        raise FederationError(f"{where}: {shortened(repr(part))} are more than {MOST_HOSTS:,} hosts.")
+    return ["".join(combined) for combined in product(*pieces)]
+
+
+def _members(ranges: str, where: str) -> list[str]:
+    # The numbers in a pair of brackets; 001-064 keeps its zeros.
+    numbers: list[str] = []
+    for one in ranges.split(","):
+        match = _RANGE.fullmatch(one)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if match is None or last < first:
+            raise _no_list(f"[{ranges}]", where)
+        if last - first >= MOST_HOSTS:
+            raise FederationError(f"{where}: [{shortened(ranges)}] are more than {MOST_HOSTS:,} hosts.")
+        width = len(match[1])
+        numbers += [f"{number:0{width}d}" for number in range(first, last + 1)]
+    return numbers
+
+
+def _no_list(text: str, where: str) -> FederationError:
+    return FederationError(f"{where}: {shortened(repr(text))} is no list of hosts like cn[001-064,070],gpu[1-4].")
+
+
 # The files that list hosts, for error messages.
 TOLD = (
     "`scontrol show node -o`, `sinfo -N`, a slurm.conf, or lines like `NAME = cn[001-064]`, where NAME is one of the "
     "federation's clusters"
 )
 _SHAPE = ("boards", "socketsperboard", "sockets", "corespersocket", "threadspercore")
-_PAIR = re.compile(r"(?<![\w/.:-])([A-Za-z][\w/.:-]*)=(\"[^\"]*\"|\S*)")
-_SYSTEM = re.compile(r"[^#]*\bOS=")  # Slurm prints a node's kernel as `OS=Linux 6.1.0 #1 SMP`, which has no comment
 _ASSIGNED = re.compile(r"([^=]+?)\s*=\s*(\S+)")
 
 
@@ -37,13 +86,6 @@ class Place(NamedTuple):
     cluster: str
     first: int
     last: int
-
-
-class Record(NamedTuple):
-    """The values of a record, by name in lower case, and the number of its first line."""
-
-    line: int
-    words: dict[str, str]
 
 
 class Found(NamedTuple):
@@ -185,22 +227,6 @@ def _cpus(words: Mapping[str, str]) -> int:
 def _records(text: str) -> list[Record]:
     """Return the records of scontrol's output, or of a slurm.conf."""
     return records_of(text) if is_of_scontrol(text) else [Record(line.number, line.words) for line in conf_lines(text)]
-
-
-def records_of(text: str) -> list[Record]:
-    """Return records of NAME=VALUE, names in lower case: one for each line and the indented lines below it."""
-    records: list[Record] = []
-    goes_on = False
-    for number, line in enumerate(text.splitlines(), 1):
-        line = (line if _SYSTEM.match(line) else re.sub(r"(^|\s)#.*", "", line)).rstrip()
-        pairs = {name.lower(): value.strip('"') for name, value in _PAIR.findall(line.rstrip("\\"))}
-        begins = bool(line.strip()) and not (goes_on or line[0].isspace())
-        if begins or (records and "nodename" in pairs):
-            records.append(Record(number, pairs))
-        elif records:
-            records[-1].words.update(pairs)
-        goes_on = line.endswith("\\")
-    return records
 
 
 def _of_lines(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from fedsched.core.errors import FederationError, shortened
 from fedsched.core.text import counted
 from fedsched.core.values import digits_of
-from fedsched.io.slurm_files.host_lists import hosts_of
+from fedsched.io.slurm_files.hosts import hosts_of
 from fedsched.io.slurm_files.sacct_values import duration_of
 from fedsched.io.tables.closed_hosts import Host, Stretch, downtimes_of, listed, name_of
 from fedsched.io.wall_clock import WallTime, wall_time_of

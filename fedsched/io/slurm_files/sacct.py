@@ -1,4 +1,7 @@
-"""Reads the output of Slurm's `sacct` into workloads: a line of column names in any order, then one line per job."""
+"""Reads the output of Slurm's `sacct` into workloads: a line of column names in any order, then one line per job.
+
+The clusters of a dump, which it does not describe, are estimated from the jobs.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,19 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from fedsched.core.errors import TraceError, unknown_name
+from fedsched.core.errors import FederationError, TraceError, unknown_name
 from fedsched.io.files import SKIP, read_text
-from fedsched.io.slurm_files.sacct_asked import arrays_of, waits_of
-from fedsched.io.slurm_files.sacct_demands import DEMANDS, demands_of, licences_of, part_of
-from fedsched.io.slurm_files.sacct_json import BAR
-from fedsched.io.slurm_files.sacct_lines import COMMAND, barred, is_dump, with_bars_in_texts
-from fedsched.io.slurm_files.sacct_resources import known_demands, nodes_asked, nodes_of_trace, resources_of
+from fedsched.io.slurm_files.sacct_demands import (
+    DEMANDS,
+    demands_of,
+    known_demands,
+    licences_of,
+    nodes_asked,
+    nodes_of_trace,
+    part_of,
+    resources_of,
+)
+from fedsched.io.slurm_files.sacct_lines import BAR, COMMAND, barred, is_dump, with_bars_in_texts
 from fedsched.io.slurm_files.sacct_texts import ALONE, COLUMNS, MAY_ASK, RECORDED, TOLD, Texts
 from fedsched.io.slurm_files.sacct_values import (
     STATES,
@@ -33,6 +42,7 @@ from fedsched.io.slurm_files.sacct_values import (
     times_of,
     values_of,
 )
+from fedsched.io.slurm_files.sacct_waits import arrays_of, waits_of
 from fedsched.io.swf import WHOLE_JOBS
 from fedsched.io.swf.cleaning import (
     SITES_NOTE,
@@ -50,19 +60,19 @@ from fedsched.model.jobs.demands import NodeDemands, PoolNeeds
 from fedsched.model.jobs.layout import EXCLUSIVE, NodeLayout
 from fedsched.model.jobs.log import CANCELLED, FROM_SLURM, IN_CPUS, CleaningReport, Demand
 from fedsched.model.jobs.requests import AT_ONCE
+from fedsched.model.machine.federation import Cluster, Federation, NodeGroup
 from fedsched.model.power.watts import OF_THE_GROUP
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-    Floats = NDArray[np.float64]
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Mapping
     from os import PathLike
 
-    from fedsched.io.slurm_files.sacct_asked import Waits
+    from numpy.typing import NDArray
+
+    from fedsched.io.slurm_files.sacct_waits import Waits
     from fedsched.model.jobs.workload import Workload
 
+    Floats = NDArray[np.float64]
     Column = NDArray[np.float64]
 
 Unit = Literal["cpus", "nodes"]
@@ -453,3 +463,33 @@ def _numbered(numbers: dict[str, float], text: str) -> float:
     """Return the number of a name, counted from 1 in order of appearance; -1 if there is none."""
     name = text.replace(BAR, " ").strip()
     return -1.0 if not name or name.lower() in WORDS else numbers.setdefault(name, float(len(numbers) + 1))
+
+
+def read_federation(path: str | PathLike[str], *, unit: Unit = "cpus") -> Federation:
+    """Return the clusters of a dump, each as large as its peak use by jobs: a lower bound of the real size."""
+    jobs = read_sacct(path, sites="auto", unit=unit)
+    wait = np.full(len(jobs), -1.0) if jobs.log is None else jobs.log.wait
+    if (wait < 0).all():
+        raise FederationError(f"{path}: without Start no job says when it ran; dump with: {COMMAND}")
+    start, site = jobs.submit + wait, jobs.origin if jobs.sites else np.zeros(len(jobs), dtype=np.int64)
+    clusters = []
+    named = [text.partition(" ")[2] for label, text in jobs.header if label == "Partition"]  # the column's clusters
+    for k, name in enumerate(jobs.sites or named or (jobs.name,)):
+        here = (site == k) & (wait >= 0)
+        if here.any():
+            peak = _most_at_once(start[here], (start + jobs.runtime)[here], jobs.tasks[here])
+            clusters.append(Cluster(name, (NodeGroup(peak),)))
+    return Federation(
+        tuple(clusters),
+        name=jobs.name,
+        description=f"From an sacct dump: the most {unit} of a cluster in use at once, which it has at least.\n"
+        "Speeds, watts and uplinks are not in such a dump: nodes are alike, watts assumed, and uplinks unlimited, "
+        "so that a job on several clusters pays nothing for it.",
+    )
+
+
+def _most_at_once(start: NDArray[np.float64], end: NDArray[np.float64], tasks: NDArray[np.int64]) -> int:
+    times = np.concatenate([end, start])
+    change = np.concatenate([-tasks, tasks])
+    # Ends come before starts at the same time: the tasks of ended jobs are free for jobs that start then.
+    return int(np.cumsum(change[np.argsort(times, kind="stable")]).max())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.io.slurm_files.sacct_demands import NOTHING, OF_TEXTS, choice_of_licences
-from fedsched.io.slurm_files.sacct_json import BAR
+from fedsched.io.slurm_files.sacct_lines import BAR
 from fedsched.io.slurm_files.sacct_submit import asked_in, worth_reading
 from fedsched.io.slurm_files.slurm_options import OF_FIELDS, TOLD_BY
 from fedsched.io.tables.frame import named

@@ -13,11 +13,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.core.errors import FederationError, TraceError, shortened
 from fedsched.io.files import read_text
-from fedsched.io.slurm_files.conf_lines import conf_lines, is_of_scontrol
-from fedsched.io.slurm_files.dump_files import CONFIG, CONFIGURATION, NODES, PARTITIONS, dump_of, settings_in
-from fedsched.io.slurm_files.host_lists import hosts_of
-from fedsched.io.slurm_files.hosts import records_of
+from fedsched.io.slurm_files.hosts import hosts_of
 from fedsched.io.slurm_files.slurm_keys import GLOBAL, SECTION_OF, strangers_of
+from fedsched.io.slurm_files.slurm_records import (
+    CONFIG,
+    CONFIGURATION,
+    NODES,
+    PARTITIONS,
+    conf_lines,
+    dump_of,
+    is_of_scontrol,
+    records_of,
+    settings_in,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

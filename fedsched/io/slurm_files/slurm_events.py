@@ -15,7 +15,7 @@ import numpy as np
 from fedsched.core.errors import FedschedError, TraceError, shortened
 from fedsched.core.text import counted
 from fedsched.io.files import read_text, stem_of
-from fedsched.io.slurm_files.sacct_resources import MEBIBYTES
+from fedsched.io.slurm_files.sacct_demands import MEBIBYTES
 from fedsched.io.slurm_files.sacct_submit import options_of
 from fedsched.io.slurm_files.slurm_options import RANGE_OF_NODES, SILENT
 from fedsched.io.slurm_files.slurm_values import gpus_of, seconds_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.core.errors import FederationError, shortened
 from fedsched.core.text import counted, first_of
-from fedsched.io.slurm_files.host_lists import hosts_of
+from fedsched.io.slurm_files.hosts import hosts_of
 from fedsched.io.slurm_files.slurm_conf import DOWN, features_of, read_slurm_conf
 from fedsched.io.slurm_files.slurm_keys import OF_SLURM_ALONE, SECTIONS, Standing, keys_of
 from fedsched.io.slurm_files.slurm_values import (

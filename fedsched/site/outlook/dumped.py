@@ -11,7 +11,7 @@ import numpy as np
 
 from fedsched.core.errors import TwinError, shortened
 from fedsched.core.text import counted
-from fedsched.io.slurm_files.host_lists import hosts_of
+from fedsched.io.slurm_files.hosts import hosts_of
 from fedsched.io.slurm_files.slurm_values import seconds_of
 from fedsched.io.wall_clock import wall_time_of
 from fedsched.site.outlook.habits import Ran

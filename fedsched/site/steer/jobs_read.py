@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fedsched.core.errors import FedschedError, SteerError, shortened
 from fedsched.core.values import digits_of
-from fedsched.io.slurm_files.host_lists import hosts_of
-from fedsched.io.slurm_files.hosts import records_of
+from fedsched.io.slurm_files.hosts import hosts_of
 from fedsched.io.slurm_files.slurm_json import NOTHING, count, number, signed, text, texts, words
+from fedsched.io.slurm_files.slurm_records import records_of
 from fedsched.io.slurm_files.slurm_values import seconds_of
 from fedsched.site.steer.beside import beside_of
 from fedsched.site.steer.queue import HOLDING, SlurmJob, Unread, wait

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from fedsched.core.errors import SteerError, shortened
 from fedsched.core.values import digits_of
-from fedsched.io.slurm_files.host_lists import hosts_of
-from fedsched.io.slurm_files.hosts import records_of
+from fedsched.io.slurm_files.hosts import hosts_of
 from fedsched.io.slurm_files.slurm_json import NOTHING, count, table, text, texts, words
+from fedsched.io.slurm_files.slurm_records import records_of
 from fedsched.io.wall_clock import wall_time_of
 from fedsched.site.steer.jobs_read import document_of, rows_of
 from fedsched.site.steer.queue import SlurmNode, SlurmPartition, SlurmReservation

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from fedsched.core.text import counted
 from fedsched.io.slurm_files.hosts import read_hosts
-from fedsched.io.slurm_files.node_events import events_in
-from fedsched.io.slurm_files.node_states import kind_of
+from fedsched.io.slurm_files.node_events import events_in, kind_of
 from fedsched.io.slurm_files.reservations import reservations_in
 from fedsched.io.slurm_files.slurm_values import NOTHING
 from fedsched.io.tables.downtimes import read_calendar

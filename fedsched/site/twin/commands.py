@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fedsched.core.errors import unknown_name
-from fedsched.io.slurm_files.dump_files import ACCOUNTS as ACCOUNTS
-from fedsched.io.slurm_files.dump_files import CONFIG as CONFIG
-from fedsched.io.slurm_files.dump_files import JOBS as JOBS
-from fedsched.io.slurm_files.dump_files import NODES as NODES
-from fedsched.io.slurm_files.dump_files import PARTITIONS as PARTITIONS
-from fedsched.io.slurm_files.dump_files import QOS as QOS
+from fedsched.io.slurm_files.slurm_records import ACCOUNTS as ACCOUNTS
+from fedsched.io.slurm_files.slurm_records import CONFIG as CONFIG
+from fedsched.io.slurm_files.slurm_records import JOBS as JOBS
+from fedsched.io.slurm_files.slurm_records import NODES as NODES
+from fedsched.io.slurm_files.slurm_records import PARTITIONS as PARTITIONS
+from fedsched.io.slurm_files.slurm_records import QOS as QOS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

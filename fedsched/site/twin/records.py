@@ -11,10 +11,10 @@ from fedsched.core.errors import TwinError
 from fedsched.core.text import counted, first_of
 from fedsched.core.values import digits_of
 from fedsched.io.slurm_files.sacct import parsed
-from fedsched.io.slurm_files.sacct_asked import waits_of
-from fedsched.io.slurm_files.sacct_json import BAR
+from fedsched.io.slurm_files.sacct_lines import BAR
 from fedsched.io.slurm_files.sacct_texts import PREFIX, Texts
 from fedsched.io.slurm_files.sacct_values import UNKNOWN, UNLIMITED, known_or_none, own_ids, whole_state
+from fedsched.io.slurm_files.sacct_waits import waits_of
 from fedsched.io.swf.cleaning import distinct_ids
 from fedsched.io.tables.frame import field_of
 from fedsched.model.jobs.demands import PoolNeeds
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.io.slurm_files.sacct import Parser
-    from fedsched.io.slurm_files.sacct_asked import Waits
+    from fedsched.io.slurm_files.sacct_waits import Waits
     from fedsched.site.twin.folder import Dump
 
     Column = NDArray[np.float64]

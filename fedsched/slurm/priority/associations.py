@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from fedsched.core.errors import TraceError, nearest, shortened
 from fedsched.core.text import counted, first_of
-from fedsched.io.slurm_files.sacctmgr import GIVE, ROOT, read_accounts
+from fedsched.io.slurm_files.accounts import GIVE, ROOT, read_accounts
 from fedsched.io.slurm_files.slurm_values import seconds_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from os import PathLike
 
-    from fedsched.io.slurm_files.sacctmgr import Accounts, Entry
+    from fedsched.io.slurm_files.accounts import Accounts, Entry
 
 PARENT = ("parent", "2147483647")  # `sacctmgr dump` writes the number
 NORMAL = "normal"
@@ -143,7 +143,7 @@ def _names_default(key: tuple[str, str, str], entry: Entry) -> bool:
 
 
 def _made_root(said: str) -> Entry:
-    from fedsched.io.slurm_files.sacctmgr import Entry
+    from fedsched.io.slurm_files.accounts import Entry
 
     return Entry(said, {"account": ROOT, "parent": ""})
 

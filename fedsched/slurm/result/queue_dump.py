@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fedsched.core.errors import TraceError, shortened
 from fedsched.io.files import read_text
-from fedsched.io.slurm_files.hosts import records_of
+from fedsched.io.slurm_files.slurm_records import records_of
 from fedsched.io.slurm_files.slurm_values import seconds_of
 from fedsched.io.wall_clock import wall_time_of
 from fedsched.slurm.conf.job_factors import JobRequest

@@ -1,21 +1,103 @@
-"""Dependencies of Slurm's jobs (--dependency), as conditions on the jobs of a dump by their ids."""
+"""What Slurm's jobs wait for besides nodes: dependencies and earliest begins (--dependency, --begin), by their ids."""
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from fedsched.io.slurm_files.sacct_lines import BAR
+from fedsched.io.slurm_files.sacct_texts import PREFIX
 from fedsched.io.slurm_files.sacct_values import WORDS
 from fedsched.model.constraints.corresponding import MOST, counterparts
 from fedsched.model.jobs.log import FAILED, Demand
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
+
+    from fedsched.io.slurm_files.sacct_texts import Texts
+
+    Column = NDArray[np.float64]
+
+_SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800}
+_CLOCKS = {"midnight": 0, "elevenses": 11, "noon": 12, "fika": 15, "teatime": 16}
+_NOW = re.compile(r"now\s*(?:([+-])\s*(\d{1,9})\s*(?:(second|minute|hour|day|week)s?)?)?", re.IGNORECASE)
+_UTS = re.compile(r"uts(\d{7,11})", re.IGNORECASE)
+_TIME = (
+    r"(?:(?P<clock>midnight|elevenses|noon|fika|teatime)|"
+    r"(?P<hour>\d\d?):(?P<minute>\d\d)(?::(?P<second>\d\d))?\s*(?P<half>[ap]m)?)"
+)
+_DAY = (
+    r"(?:(?P<word>today|tomorrow)|(?P<year>\d{4})-(?P<month>\d\d?)-(?P<day>\d\d?)|"
+    r"(?P<month_>\d\d?)[/.](?P<day_>\d\d?)(?:[/.](?P<year_>\d\d))?|"
+    r"(?P<month__>\d\d)(?P<day__>\d\d)(?P<year__>\d\d)?)"
+)
+_BETWEEN = r"(?:\s*[T-]\s*|\s+)"
+_TIMES = [
+    re.compile(pattern, re.IGNORECASE | re.ASCII)
+    for pattern in (f"{_DAY}(?:{_BETWEEN}{_TIME})?", f"{_TIME}(?:{_BETWEEN}{_DAY})?")
+]
+
+
+def begin_of(text: str, submit: float, *, local: bool) -> float:
+    """Return the earliest start of a job in seconds since 1970; NaN if the text cannot be read as a time.
+
+    Parameters
+    ----------
+    text
+        The value of --begin.
+    submit
+        When the job was submitted, in seconds since 1970.
+    local
+        Whether `submit` is in local time; else it is UTC, and local times are unknown.
+    """
+    text = text.strip()
+    if match := _NOW.fullmatch(text):
+        sign, count, unit = match.groups()
+        return submit + int(f"{sign or '+'}{count or 0}") * _SECONDS[(unit or "second").lower()]
+    if match := _UTS.fullmatch(text):
+        return math.nan if local else float(match[1])
+    match = next(filter(None, (pattern.fullmatch(text) for pattern in _TIMES)), None)
+    if match is None or not local:
+        return math.nan
+    try:
+        return _time(match, datetime.fromtimestamp(submit, UTC)).timestamp()
+    except (ValueError, OverflowError):  # the 30th of February, 13:00 pm
+        return math.nan
+
+
+def _time(match: re.Match[str], now: datetime) -> datetime:
+    """Return the time of a match; if the day or its year is missing, the next such time after now."""
+    part = match.groupdict()
+    hour, minute, second = _clock(part)
+    month, day = (int(part[name] or part[f"{name}_"] or part[f"{name}__"] or 0) for name in ("month", "day"))
+    year = int(part["year"] or 0) or (2000 + short if (short := int(part["year_"] or part["year__"] or 0)) else 0)
+    if month and not year:
+        year = now.year + ((month, day, hour, minute) <= (now.month, now.day, now.hour, now.minute))
+    if not month:
+        today = part["word"] and part["word"].lower() == "today"
+        today = today or (not part["word"] and (hour, minute) > (now.hour, now.minute))
+        date = now if today else now + timedelta(days=1)
+        year, month, day = date.year, date.month, date.day
+    return datetime(year, month, day, hour, minute, second, tzinfo=UTC)
+
+
+def _clock(part: dict[str, str | None]) -> tuple[int, int, int]:
+    if part["clock"]:
+        return _CLOCKS[part["clock"].lower()], 0, 0
+    hour, minute, second = (int(part[name] or 0) for name in ("hour", "minute", "second"))
+    if part["half"]:
+        if hour > 12:
+            raise ValueError(hour)
+        hour = hour % 12 + 12 * (part["half"].lower() == "pm")
+    return hour, minute, second
+
 
 # Slurm's kinds of dependency, and those of a workload.
 _WORDS = {word: word for word in ("after", "afterany", "afterok", "afternotok")} | {"aftercorr": "afterok"}
@@ -217,3 +299,80 @@ def _pairs(
     cluster: NDArray[np.float64], number: NDArray[np.float64], rows: NDArray[np.int64]
 ) -> zip[tuple[float, float]]:
     return zip(cluster[rows].tolist(), number[rows].tolist(), strict=True)
+
+
+_OF_AN_ARRAY = re.compile(r"(\d{1,15})_(\d{1,9})", re.ASCII)
+
+
+class Waits(NamedTuple):
+    """What the jobs of a dump wait for besides nodes; None if no job does."""
+
+    after: NDArray[Any] | None  # dependencies, written as in a workload
+    begin: Column | None  # seconds since 1970
+    lacking: NDArray[np.int64]  # `Demand` bits of what is not modelled
+    why: NDArray[np.bool_]  # jobs that these conditions may hold beyond their submit
+
+
+def arrays_of(texts: list[str] | None, jobs: int) -> dict[str, Column]:
+    """Return the number of each job's array and its task number, from a JobID like 17_3; -1 if it is in no array."""
+    array, task = np.full(jobs, -1.0), np.full(jobs, -1.0)
+    if texts is not None and "_" in "".join(texts):
+        for k, text in enumerate(texts):
+            if "_" in text and (match := _OF_AN_ARRAY.fullmatch(text)):
+                array[k], task[k] = float(match[1]), float(match[2])
+    return {"array": array, "task": task}
+
+
+def waits_of(read: Mapping[str, Column], texts: Texts, *, ids: Column, names_known: bool, local: bool) -> Waits:
+    """Return what the jobs wait for besides nodes.
+
+    Parameters
+    ----------
+    read, texts
+        The numeric columns of the dump, and the texts that their codes stand for.
+    ids
+        The jobs' ids in the workload.
+    names_known
+        Whether the dump has job names; a singleton dependency needs them, and users.
+    local
+        Whether times are local times.
+    """
+    jobs = len(ids)
+    lacking, why = np.zeros(jobs, dtype=np.int64), np.zeros(jobs, dtype=np.bool_)
+    if PREFIX + "dependency" not in read:
+        return Waits(None, None, lacking, why)
+    dependency, begin = (read[PREFIX + name].astype(np.int64) for name in ("dependency", "begin"))
+    known = Jobs(
+        id=ids,
+        raw=read["id"],
+        master=np.where(read["task"] >= 0, read["array"], read["id"]),
+        task=read["task"],
+        cluster=read.get("cluster", np.zeros(jobs)),
+        submit=read["submit"],
+        status=read.get("state", np.full(jobs, -1.0)),
+    )
+    after, told = None, np.flatnonzero(dependency)
+    if told.size:
+        words = texts.texts("dependency")
+        said, missing = conditions_on(
+            known,
+            told,
+            [words[code].replace(BAR, "|") for code in dependency[told].tolist()],
+            names_known=names_known and "user" in read,
+        )
+        for row, bits in missing.items():
+            lacking[row] |= bits
+        if said:
+            after = np.full(jobs, "", dtype=object)
+            after[list(said)] = list(said.values())
+            why[list(said)] = True
+    starts, told = None, np.flatnonzero(begin)
+    if told.size:
+        words = texts.texts("begin")
+        first = known.first_submits(told).tolist()
+        times = [begin_of(words[code], at, local=local) for code, at in zip(begin[told].tolist(), first, strict=True)]
+        starts = np.zeros(jobs)
+        starts[told] = np.nan_to_num(times, nan=0.0)
+        lacking[told[np.isnan(times)]] |= Demand.BEGIN
+        why |= starts > read["submit"]
+    return Waits(after, starts, lacking, why)
