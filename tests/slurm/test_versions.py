@@ -11,7 +11,7 @@ from fedsched.cli import run
 from fedsched.core.errors import FederationError
 from fedsched.site.twin import made_dump
 from fedsched.site.twin.folder import Dump
-from fedsched.site.twin.machine import machine_of
+from fedsched.site.twin.site import machine_of
 from fedsched.slurm.conf.parameters import with_version
 
 if TYPE_CHECKING:

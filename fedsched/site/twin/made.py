@@ -19,14 +19,20 @@ from fedsched.model.jobs.workload import Workload
 from fedsched.simulate import simulate
 from fedsched.site.twin import commands
 from fedsched.site.twin.folder import Dump
-from fedsched.site.twin.machine import machine_of
-from fedsched.site.twin.made_facts import drawn_facts, ids_of, labels_of
-from fedsched.site.twin.made_files import CLUSTER, CORES, EPOCH, clock, write_accounts, write_closed, write_machine
-from fedsched.site.twin.made_limits import full_limits
-from fedsched.site.twin.made_records import write_jobs, write_queue
-from fedsched.site.twin.made_sites import SITES, MadeSite
+from fedsched.site.twin.made_facts import (
+    CLUSTER,
+    CORES,
+    EPOCH,
+    SITES,
+    MadeSite,
+    drawn_facts,
+    full_limits,
+    ids_of,
+    labels_of,
+)
+from fedsched.site.twin.made_files import clock, write_accounts, write_closed, write_jobs, write_machine, write_queue
 from fedsched.site.twin.problem import SLURM, policy_in
-from fedsched.site.twin.site import open_to_all
+from fedsched.site.twin.site import machine_of, open_to_all
 from fedsched.slurm.conf.job_factors import JobRequest
 from fedsched.slurm.passes.limits_of_accounts import Part, Parts
 from fedsched.slurm.priority.associations import Associations

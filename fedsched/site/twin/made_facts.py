@@ -1,7 +1,8 @@
-"""Random facts about a made dump's jobs, drawn before scheduling: users, limits, queues, holds, cancellations."""
+"""Kinds of made clusters (queues, QOS, limits), and random facts about their jobs, drawn before scheduling."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -10,15 +11,136 @@ import numpy as np
 from fedsched.generate.estimates import tsafrir_estimates
 from fedsched.model.jobs.workload import Workload
 from fedsched.model.time.downtimes import Downtime
-from fedsched.site.twin.made_files import CLUSTER, account_of
-from fedsched.site.twin.made_sites import HOUR, MadeSite
 from fedsched.site.twin.problem import SLURM, lacks
 from fedsched.site.twin.records import YEAR
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
+    from fedsched.slurm.passes.limits_of_accounts import Part
+
     Column = NDArray[np.float64]
+
+# Columns of sacctmgr and their values: a share of all CPUs for TRES columns, else a number.
+Limits = Mapping[str, float]
+HOUR = 3600.0
+CLUSTER = "made"
+EPOCH = 1_767_600_000  # Monday, 2026-01-05 08:00:00
+CORES = 8  # of a node
+ACCOUNT_COUNT = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A partition: the nodes from share `first` to share `last` of all, and the longest run time (0: no limit)."""
+
+    name: str
+    hours: float = 0.0
+    first: float = 0.0
+    last: float = 1.0
+    factor: int = 1  # PriorityJobFactor
+    tier: int = 1
+    qos: str = "N/A"  # its jobs keep to this QOS's limits
+    share: float = 1.0  # of the jobs that fit in it and are in no queue before it
+
+    def of(self, nodes: int) -> tuple[int, int]:
+        """Return the numbers of its first and last node."""
+        first = min(int(self.first * nodes), nodes - 1)
+        return first + 1, max(first + 1, int(self.last * nodes))
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """A QOS, and the share of the jobs that ask for it; jobs that ask for none have the first one."""
+
+    name: str
+    priority: int = 0
+    share: float = 0.0
+    limits: Limits = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class MadeSite:
+    """A kind of made cluster: its queues, QOS and limits, and the form of its records."""
+
+    queues: tuple[Queue, ...] = (Queue("main"),)  # the last one takes the remaining jobs
+    qualities: tuple[Quality, ...] = (Quality("normal"), Quality("urgent", 100, 0.05))
+    faculties: Limits | None = None  # of groups of accounts; None: there are none
+    accounts: Limits = field(default_factory=dict)
+    users: Limits = field(default_factory=dict)
+    enforced: str = "associations"
+    widest: float = 1.0  # greatest share of the nodes that a job may have
+    unsaid: float = 0.0  # share of the jobs that name no time limit and get their queue's
+    endless: float = 0.0  # share of the jobs without a time limit
+    letters: int | None = None  # length to which states are cut
+    others: int = 0  # number of other clusters in the database
+    steps: bool = False
+
+    @property
+    def limited(self) -> bool:
+        """Return whether limits of QOS and accounts hold jobs back."""
+        return "limits" in self.enforced
+
+    def queues_of(
+        self, limit: NDArray[np.float64], tasks: NDArray[np.int64], nodes: int, rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Return the queue of each job: the first one with enough time and nodes that also draws it by its share."""
+        found = np.full(len(limit), len(self.queues) - 1)
+        for k in range(len(self.queues) - 2, -1, -1):
+            queue = self.queues[k]
+            first, last = queue.of(nodes)
+            fits = (tasks <= last - first + 1) & (limit <= (queue.hours * HOUR or np.inf))
+            found[fits & (rng.random(len(limit)) < queue.share)] = k
+        return found
+
+    def points(self, queue: NDArray[np.int64], quality: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return what queue and QOS add to jobs' priorities, by the weights of the made configuration."""
+        factors = np.array([one.factor for one in self.queues]) / max(one.factor for one in self.queues)
+        ranks = np.array([one.priority for one in self.qualities]) / max(1, *(one.priority for one in self.qualities))
+        return np.asarray(500.0 * factors[queue] * (len(self.queues) > 1) + 500.0 * ranks[quality])
+
+
+SITES = {
+    "plain": MadeSite(),
+    # Many queues by run time that share nodes: short jobs go first, and long ones may use fewer nodes.
+    "cerit": MadeSite(
+        queues=(
+            Queue("q_2h", 2, factor=100, tier=2),
+            Queue("q_4h", 4, 0.1, factor=50),
+            Queue("q_12h", 12, 0.2, factor=20),
+            Queue("q_1d", 24, 0.35, factor=10),
+            Queue("default", factor=5),
+        ),
+        qualities=(Quality("normal"), Quality("project", 100, 0.05)),
+        unsaid=0.1,
+        endless=0.03,
+        letters=9,
+        others=2,
+    ),
+    # One queue and a small one for tests; QOS, accounts and faculties have limits.
+    "ub": MadeSite(
+        queues=(Queue("debug", 1, last=0.125, factor=2, qos="debug", share=0.3), Queue("general-compute")),
+        qualities=(
+            Quality("general-compute", 10, limits={"MaxTRESPU": 0.4}),
+            Quality("supporters", 100, 0.2, {"GrpTRES": 0.7, "MaxJobsPU": 6}),
+            Quality("debug", 50, limits={"MaxJobsPU": 2, "MaxTRESPU": 0.125}),
+        ),
+        faculties={"GrpTRES": 0.9, "GrpJobs": 60},
+        accounts={"GrpTRES": 0.6},
+        users={"MaxJobs": 8},
+        enforced="associations,limits,qos",
+        widest=0.4,
+        steps=True,
+    ),
+}
+
+
+def account_of(user: int) -> str:
+    """Return the account of a user."""
+    return f"a{user % ACCOUNT_COUNT}"
+
 
 LONGEST = 86_400.0  # seconds of a job
 
@@ -170,3 +292,43 @@ def called(facts: Facts, number: NDArray[np.int64], row: int) -> str:
     if facts.part[row] >= 0:
         return f"{number[row - int(facts.part[row])]}+{facts.part[row]}"
     return str(number[row])
+
+
+def full_limits(parts: Sequence[Sequence[Part]], start: Column, finish: Column, moment: Column) -> list[str]:
+    """Return which limit was full for each job at a given moment, "" if none was.
+
+    Parameters
+    ----------
+    parts
+        What each job takes of which limits.
+    start, finish
+        When it ran; NaN if it did not.
+    moment
+        The moment of each job; NaN: the job is skipped.
+    """
+    members: dict[str, list[tuple[int, float]]] = {}
+    for row, taken in enumerate(parts):
+        for part in taken:
+            members.setdefault(part.of, []).append((row, part.weight))
+    of = {name: (np.array([row for row, _ in rows]), np.array([weight for _, weight in rows]))
+          for name, rows in members.items()}  # fmt: skip
+    found = [""] * len(parts)
+    for row in np.flatnonzero(np.isfinite(moment)).tolist():
+        for part in parts[row]:
+            rows, weights = of[part.of]
+            runs = (start[rows] <= moment[row]) & ~(finish[rows] <= moment[row]) & (rows != row)
+            if part.binds and weights[runs].sum() + part.weight > part.amount:
+                found[row] = reason_of(part.of)
+                break
+    return found
+
+
+def reason_of(limit: str) -> str:
+    """Return Slurm's reason for a job that waits for a limit named like `grptres=cpu of account 'a1'`."""
+    name, _, whose = limit.partition(" of ")
+    field, _, resource = name.partition("=")
+    of = "QOS" if whose.startswith("QOS") else "Assoc"
+    kind = "Grp" if field.startswith("grp") else "Max"
+    what = resource.capitalize() or "Jobs"
+    each = "PerUser" if field.endswith("pu") else "PerAccount" if field.endswith("pa") else ""
+    return f"{of}{kind}{what}{each}Limit"

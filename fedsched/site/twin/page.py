@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,9 +11,10 @@ from fedsched.core.text import counted
 from fedsched.core.text import html as escape
 from fedsched.io.atomic import atomic_text
 from fedsched.io.wall_clock import WallTime
+from fedsched.plot import style
 from fedsched.report.formatting import duration, share
 from fedsched.report.skeleton import Markup, chapters, document, table
-from fedsched.site.twin import figures, pictures
+from fedsched.site.twin import figures
 from fedsched.site.twin.causes import ABOUT, EQUAL, UNEXPLAINED
 from fedsched.site.twin.replay_facts import GIVENS
 from fedsched.site.twin.site import span_in_words
@@ -22,9 +23,11 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from fedsched.site.twin.causes import Explained
-    from fedsched.site.twin.figures import Kind
+    from fedsched.site.twin.figures import Averages, InUse, Kind
     from fedsched.site.twin.replaying import Replayed
 
+RECORDED, SIMULATED = style.LINES[0], style.LINES[1]
+DAYS = "days since the dump begins"
 LISTED = 50
 
 
@@ -95,7 +98,7 @@ def _quantiles(found: Explained) -> str:
     heads = [f"{quantile:.0%}" for quantile in figures.QUANTILES]
     caption = "By how much jobs begin later than on record: shares, and quantiles of the difference"
     return table(caption, ["", "equal", "earlier", "later", *heads], rows) + svg(
-        pictures.differences(_replays(found)), "starts within so many seconds of the record"
+        differences(_replays(found)), "starts within so many seconds of the record"
     )
 
 
@@ -131,11 +134,11 @@ def _waits(found: Explained) -> str:
     average = figures.averages(found.full)
     if not average.days.size:
         return ""
-    return "<h2>Waits over time</h2>" + svg(pictures.waits_over_time(average), "moving average of waits")
+    return "<h2>Waits over time</h2>" + svg(waits_over_time(average), "moving average of waits")
 
 
 def _use(found: Explained) -> str:
-    return "<h2>Nodes in use</h2>" + svg(pictures.nodes_in_use(figures.in_use(found.full)), "nodes in use")
+    return "<h2>Nodes in use</h2>" + svg(nodes_in_use(figures.in_use(found.full)), "nodes in use")
 
 
 def _kinds(found: Explained) -> str:
@@ -174,3 +177,44 @@ def _unexplained(found: Explained) -> str:
 def _notes(found: Explained) -> str:
     lines = "".join(f"<li>{escape(note)}</li>" for note in dict.fromkeys(found.full.notes))
     return f"<h2>Left out and assumed</h2><ul>{lines}</ul>"
+
+
+def waits_over_time(found: Averages, ax: Any = None) -> Any:
+    """Return the axes with the moving averages of waits."""
+    ax = style.axes(ax, size=(6.5, 2.7))
+    for values, colour, dash, name in (
+        (found.recorded, RECORDED, "-", "recorded"),
+        (found.simulated, SIMULATED, "--", "simulated"),
+    ):
+        ax.plot(found.days, values / 3600.0, color=colour, linestyle=dash, linewidth=1.6, label=name)
+    ax.set_ylim(0, None)
+    style.dress(ax, x=DAYS, y="hours", title=f"mean wait of the jobs begun in the {duration(found.period)} before")
+    style.legend(ax, 2)
+    return ax
+
+
+def nodes_in_use(found: InUse, ax: Any = None) -> Any:
+    """Return the axes with the nodes in use."""
+    ax = style.axes(ax, size=(6.5, 2.7))
+    ax.fill_between(found.days, found.recorded, color=RECORDED, alpha=0.25, linewidth=0, label="recorded")
+    ax.plot(found.days, found.simulated, color=SIMULATED, linewidth=1.2, label="simulated")
+    ax.axhline(found.nodes, color="black", linewidth=0.8, linestyle=":")
+    ax.set_ylim(0, found.nodes * 1.08)
+    style.dress(ax, x=DAYS, y="nodes", title=f"nodes in use, of {found.nodes:,}")
+    style.legend(ax, 2)
+    return ax
+
+
+def differences(replays: dict[str, Replayed], ax: Any = None) -> Any:
+    """Return the axes with the cumulative share of starts by their distance from the recorded ones, in seconds."""
+    ax = style.axes(ax, size=(6.5, 2.7))
+    for k, (name, replay) in enumerate(replays.items()):
+        away = np.sort(np.abs(replay.later[np.isfinite(replay.later)]))
+        share = np.arange(1, away.size + 1) / max(replay.later.size, 1)
+        ax.plot(np.maximum(away, 1.0), share, color=style.LINES[k], linestyle=style.DASHES[k % 4], label=name)
+        ax.axvline(replay.site.interval, color="black", linewidth=0.8, linestyle=":")
+    ax.set_xscale("log")
+    ax.set_ylim(0, 1.02)
+    style.dress(ax, x="seconds from the recorded start", y="share of starts", title="starts within so many seconds")
+    style.legend(ax, len(replays))
+    return ax

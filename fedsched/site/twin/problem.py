@@ -25,9 +25,8 @@ from fedsched.policies import policy_named
 from fedsched.site.twin.calendar import reservation_meant
 from fedsched.site.twin.commands import ACCOUNTS, QOS
 from fedsched.site.twin.folder import Dump
-from fedsched.site.twin.machine import machine_of
 from fedsched.site.twin.replay_facts import begins_of, passes_of, released
-from fedsched.site.twin.site import open_to_all, qos_of_partitions
+from fedsched.site.twin.site import machine_of, open_to_all, qos_of_partitions
 from fedsched.slurm import Clocks, Slurm
 from fedsched.slurm.loop.pack import over_limits
 from fedsched.slurm.passes.limits_of_accounts import are_enforced

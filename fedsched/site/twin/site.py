@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.core.errors import TwinError
+from fedsched.core.errors import FederationError, TwinError
 from fedsched.core.text import counted, first_of
+from fedsched.io.slurm_files.slurm_conf import SlurmConf, read_slurm_conf
+from fedsched.io.slurm_files.slurm_machine import federation_of
 from fedsched.model.jobs.assumed import GIVEN_WHOLE, assumed_of, left_out_of
 from fedsched.site.twin.calendar import downtimes_of, on_their_nodes, reservations_of
 from fedsched.site.twin.commands import ACCOUNTS, QOS
 from fedsched.site.twin.folder import opened
-from fedsched.site.twin.machine import machine_of
 from fedsched.site.twin.records import YEAR, records_of
+from fedsched.slurm.conf.parameters import value_or_default
 from fedsched.slurm.priority.associations import Association, Associations, Qos
 
 if TYPE_CHECKING:
@@ -26,8 +28,36 @@ if TYPE_CHECKING:
     from fedsched.model.machine.federation import Federation
     from fedsched.model.time.downtimes import Downtime
     from fedsched.site.twin.folder import Dump
-    from fedsched.site.twin.machine import Machine
     from fedsched.site.twin.records import Records
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """The nodes that jobs run on, and the settings by which Slurm allocates them."""
+
+    conf: SlurmConf
+    federation: Federation
+
+    @property
+    def shared(self) -> bool:
+        """Return whether several jobs may share a node."""
+        select = value_or_default(self.conf, "SelectType")
+        whole = [
+            line.words.get("oversubscribe", line.words.get("shared", "")).lower().startswith("exclusive")
+            for line in self.conf.partitions.values()
+        ]
+        return "cons" in select and not all(whole)
+
+
+def machine_of(dump: Dump, changes: Mapping[str, str] | None = None) -> Machine:
+    """Return the machine of a dump; `changes` replace parameters of its configuration, by name in small letters."""
+    try:
+        conf = read_slurm_conf(dump.folder)
+    except FederationError as error:
+        raise TwinError(str(error)) from error
+    conf = replace(conf, parameters={**conf.parameters, **(changes or {})})
+    return Machine(conf, federation_of(conf))
+
 
 QOS_OF_PARTITIONS = "QOS of "
 

@@ -16,7 +16,7 @@ from fedsched.site.outlook import forecast, present
 from fedsched.site.twin import commands_of, dump, made_dump, replay, script
 from fedsched.site.twin.disguise import Disguise
 from fedsched.site.twin.folder import Dump
-from fedsched.site.twin.machine import machine_of
+from fedsched.site.twin.site import machine_of
 from fedsched.study.study_case import case_of
 
 if TYPE_CHECKING:
