@@ -16,8 +16,8 @@ from slurm.test_steering import FACTOR, SETTINGS
 from support.beside_slurm import Beside
 
 from fedsched.site.steer import read_queue
+from fedsched.site.steer.reading import read_siblings
 from fedsched.site.steer.recorded import Keeping
-from fedsched.site.steer.siblings import read_siblings
 
 KEPT = {
     "jobs": (

@@ -20,7 +20,7 @@ from support.beside_slurm import Beside
 
 from fedsched.core.errors import SteerError
 from fedsched.site.steer import CommandError, Hand, Undo, read_queue
-from fedsched.site.steer.locking import only_one
+from fedsched.site.steer.state_files import only_one
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

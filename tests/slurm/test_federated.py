@@ -15,7 +15,7 @@ from fedsched.core.errors import SteerError
 from fedsched.site.steer import Aims
 from fedsched.site.steer.placed import Placed, Placer
 from fedsched.site.steer.placing import place
-from fedsched.site.steer.siblings import read_siblings
+from fedsched.site.steer.reading import read_siblings
 
 if TYPE_CHECKING:
     from pathlib import Path

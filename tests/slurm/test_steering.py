@@ -15,8 +15,7 @@ from support.beside_slurm import Beside
 
 from fedsched.core.errors import SteerError
 from fedsched.site.steer import Aims, CommandError, Hand, SetByHandError, Undo, Watch, plan, read_queue
-from fedsched.site.steer.commands import RefusedError
-from fedsched.site.steer.updates import begin_at, give_nice
+from fedsched.site.steer.commands import RefusedError, begin_at, give_nice
 
 if TYPE_CHECKING:
     from pathlib import Path

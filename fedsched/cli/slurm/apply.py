@@ -38,7 +38,7 @@ def command(
     """
     from fedsched.core.errors import SteerError
     from fedsched.site.steer import Hand, Undo, read_queue
-    from fedsched.site.steer.locking import only_one
+    from fedsched.site.steer.state_files import only_one
 
     runner = steering.runner_of(recorded)
     if recorded is not None and not dry_run:
@@ -61,7 +61,7 @@ def command(
 
 def _undone(hand: Hand, queue: Queue, *, json: bool, dry_run: bool) -> None:
     from fedsched.site.steer import written
-    from fedsched.site.steer.updates import restoring
+    from fedsched.site.steer.commands import restoring
 
     others = [job.target for job in hand.undo.follow(queue.jobs, partial(say, err=True), unread=queue.unread)]
     wanted = [written(command) for _, command in restoring(queue, hand.undo)]
@@ -79,8 +79,8 @@ def _undone(hand: Hand, queue: Queue, *, json: bool, dry_run: bool) -> None:
 
 def _given(hand: Hand, queue: Queue, aims: Aims, *, json: bool, dry_run: bool) -> None:
     from fedsched.site.steer import plan, written
+    from fedsched.site.steer.commands import commands_of
     from fedsched.site.steer.rights import check_federation
-    from fedsched.site.steer.updates import commands_of
 
     check_federation(queue)
     theirs = frozenset(job.number for job in hand.undo.follow(queue.jobs, partial(say, err=True), unread=queue.unread))

@@ -56,10 +56,10 @@ def command(
     """
     from fedsched.core.errors import FedschedError, SteerError
     from fedsched.site.steer import Aims
-    from fedsched.site.steer.locking import only_one
     from fedsched.site.steer.machine_read import CONFIG, settings_of
     from fedsched.site.steer.placed import Placed, Placer
     from fedsched.site.steer.recorded import Rehearsal
+    from fedsched.site.steer.state_files import only_one
     from fedsched.site.steer.watching import PATIENCE
 
     if recorded is not None and not dry_run:
@@ -114,7 +114,7 @@ def _undone(placer: Placer, *, json: bool, dry_run: bool) -> None:
 
 def _looked(placer: Placer, aims: Aims, due: float | None, *, json: bool, dry_run: bool) -> None:
     from fedsched.site.steer.placing import place
-    from fedsched.site.steer.siblings import read_siblings
+    from fedsched.site.steer.reading import read_siblings
 
     placing = place(read_siblings(placer.runner), aims)
     soon = (placing.placements if due is None else placing.due(due))[: aims.most]

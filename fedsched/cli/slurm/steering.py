@@ -131,7 +131,7 @@ def undo_file_of(
     what: str, cluster: str, file: Path | None, folder: Path | None, *, recorded: Path | None, dry_run: bool
 ) -> Path | None:
     """Return the path of the undo file; None for a record, unless a file or folder is named."""
-    from fedsched.site.steer.state import state_file
+    from fedsched.site.steer.state_files import state_file
 
     if recorded is not None and file is None and folder is None:
         return None
@@ -214,7 +214,7 @@ def _share(before: float, after: float) -> str:
 def plan_as_json(plan: Plan) -> dict[str, object]:
     """Return a plan for --json; times are in seconds since 1970."""
     from fedsched.site.steer import written
-    from fedsched.site.steer.updates import commands_of
+    from fedsched.site.steer.commands import commands_of
 
     before, after = plan.waits
     return {

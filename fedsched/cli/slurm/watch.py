@@ -49,7 +49,7 @@ def command(
     """
     from fedsched.site.steer import Undo, Watch, read_queue
     from fedsched.site.steer.recorded import Rehearsal
-    from fedsched.site.steer.state import state_file
+    from fedsched.site.steer.state_files import state_file
 
     only_said = dry_run or recorded is not None
     runner = steering.runner_of(recorded, sparing=True)

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.site.outlook.limited import in_turn, picture_within
-from fedsched.site.outlook.replays import Replays
+from fedsched.site.outlook.replays import Replays, in_turn, picture_within
 from fedsched.site.outlook.unknown import without_unmodelled
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from fedsched.io.slurm_files.slurm_values import seconds_of
 from fedsched.io.wall_clock import wall_time_of
 from fedsched.site.outlook.habits import Ran
 from fedsched.site.steer import Queue, SlurmJob
-from fedsched.site.steer.beside import NOTHING, beside_of
+from fedsched.site.steer.jobs_read import NO_RESOURCES, extra_resources_of
 from fedsched.site.steer.machine_read import nodes_of_text, partitions_of, reservations_of, settings_of
 from fedsched.site.twin.commands import BAR, CONFIG, NODES, PARTITIONS, QUEUE, RESERVATIONS, mark_in
 from fedsched.slurm.conf.job_factors import JobRequest, Scales
@@ -207,7 +207,7 @@ def _of_record(site: Site, row: int, *, begun: bool, turn: int, moment: float, l
         asked = records.begin[row] == records.begin[row]
         reason = "BEGINTIME" if asked else "NOT ELIGIBLE YET"
     hosts = str(records.hosts[row])
-    known = begun and hosts.lower() not in (*NOTHING, "none assigned")
+    known = begun and hosts.lower() not in (*NO_RESOURCES, "none assigned")
     after = "" if records.after is None or begun else str(records.after[row])
     number = int(records.id[row])
     return SlurmJob(
@@ -268,7 +268,7 @@ def _of_squeue(site: Site, known: Mapping[int, int], line: int, words: Mapping[s
 
     def text(name: str) -> str:
         value = words.get(name, "")
-        return "" if value.lower() in NOTHING else value
+        return "" if value.lower() in NO_RESOURCES else value
 
     def moment(name: str) -> float:
         found = wall_time_of(value) if (value := text(name)) else None
@@ -325,5 +325,5 @@ def _of_squeue(site: Site, known: Mapping[int, int], line: int, words: Mapping[s
         part_of_several=called[3] is not None,
         named_nodes=bool(text("req_nodes") or text("exc_nodes")),
         other_partitions="," in text("partition"),
-        beside=tuple(sorted({*beside_of(words), *(() if row is None else _beside(site, row))})),
+        beside=tuple(sorted({*extra_resources_of(words), *(() if row is None else _beside(site, row))})),
     )

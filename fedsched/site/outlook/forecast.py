@@ -11,8 +11,7 @@ import numpy as np
 from fedsched.core.errors import SteerError
 from fedsched.core.text import counted
 from fedsched.site.outlook.calibration import Calibration, Said
-from fedsched.site.outlook.limited import has_old_reason, in_turn, picture_within
-from fedsched.site.outlook.replays import Replays
+from fedsched.site.outlook.replays import Replays, has_old_reason, in_turn, picture_within
 from fedsched.site.outlook.unknown import in_words, kept_by_unknown
 
 if TYPE_CHECKING:

@@ -12,9 +12,8 @@ from fedsched.core.errors import TwinError
 from fedsched.core.text import counted
 from fedsched.site.outlook.calibration import DRAWN, EARLIER, LEAST, Calibration, Earlier, earlier, said_at
 from fedsched.site.outlook.forecast import DRAWS, SHARE, ranged
-from fedsched.site.outlook.limited import in_turn, picture_within
 from fedsched.site.outlook.past import Past
-from fedsched.site.outlook.replays import Replays
+from fedsched.site.outlook.replays import Replays, in_turn, picture_within
 from fedsched.site.outlook.unknown import not_modelled, without_forecast, without_unmodelled
 from fedsched.site.twin import Site, read_site
 

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from fedsched.core.errors import SteerError
 from fedsched.core.text import counted, first_of
-from fedsched.site.steer.commands import CommandError, RefusedError, changed
+from fedsched.site.steer.commands import CommandError, RefusedError, changed, give_nice, look_at, restoring
 from fedsched.site.steer.priorities import LEAST, Priorities
 from fedsched.site.steer.reading import CLOCKS, read_queue
 from fedsched.site.steer.rights import check_federation, check_rights
-from fedsched.site.steer.updates import give_nice, look_at, restoring
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,6 @@ from fedsched.io.slurm_files.hosts import hosts_of
 from fedsched.io.slurm_files.slurm_json import NOTHING, count, number, signed, text, texts, words
 from fedsched.io.slurm_files.slurm_records import records_of
 from fedsched.io.slurm_files.slurm_values import seconds_of
-from fedsched.site.steer.beside import beside_of
 from fedsched.site.steer.queue import HOLDING, SlurmJob, Unread, wait
 
 if TYPE_CHECKING:
@@ -140,7 +139,7 @@ def _of_json(job: dict[str, Any], command: str) -> SlurmJob:
         name=text(job.get("name")),
         comment=text(job.get("comment")),
         siblings=texts(job.get("federation_siblings_viable")),
-        beside=beside_of(job),
+        beside=extra_resources_of(job),
     )
 
 
@@ -233,7 +232,7 @@ def _of_text(job: Mapping[str, str], where: str) -> SlurmJob:
         name=text("JobName"),
         comment=text("Comment"),
         siblings=texts(job.get("fedviablesiblings")),
-        beside=beside_of(job),
+        beside=extra_resources_of(job),
     )
 
 
@@ -271,3 +270,37 @@ def _moment(value: Any, name: str, where: str) -> float:
     if not 0.0 < found < LATEST:
         raise SteerError(f"{where}: the time {name}={shortened(value)} must be in seconds since 1970.")
     return float(found)
+
+
+LICENCES = "licenses"
+# Columns of squeue and scontrol, in lower case and without underscores.
+DEVICES = ("trespernode", "tresperjob", "trespertask", "trespersocket", "tresreqstr", "reqtres", "tres", "gres")
+NO_RESOURCES = ("", "n/a", "(null)", "none", "unknown", "null")
+COUNTED = ("cpu", "mem", "node", "billing", "energy", "fs", "ic", "pages", "vmem")  # modelled, or only measured
+_PARTS = re.compile(r"[/:=@*()]")
+
+
+def extra_resources_of(record: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names of the devices and licences that a job asks for, such as "gres/gpu" or "licence matlab".
+
+    `record` is the job's row in the output of one of Slurm's commands.
+    """
+    told = {name.lower().replace("_", ""): str(value) for name, value in record.items() if isinstance(value, str)}
+    found: dict[str, None] = {}
+    for column in DEVICES:
+        for one in _items(told.get(column, "")):
+            kind, *names = filter(None, _PARTS.split(one.strip().lower()))
+            if kind in ("gres", "license") and names:
+                found[f"gres/{names[0]}" if kind == "gres" else f"licence {names[0]}"] = None
+            elif kind not in COUNTED:
+                found[f"gres/{kind}"] = None
+    for one in _items(told.get(LICENCES, "")):
+        found[f"licence {_PARTS.split(one.strip())[0].lower()}"] = None
+    return tuple(sorted(found))
+
+
+def _items(text: str) -> list[str]:
+    """Return the entries of one of Slurm's lists; "|" separates licences of which one is enough."""
+    if text.strip().lower() in NO_RESOURCES:
+        return []
+    return [one for one in re.split(r"[,;|]", text) if _PARTS.sub("", one)]

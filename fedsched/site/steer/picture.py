@@ -13,12 +13,13 @@ import numpy as np
 from fedsched.core.errors import SteerError
 from fedsched.core.text import counted
 from fedsched.engine.arrays.structs import RunningJobs
+from fedsched.engine.run.simulation import Simulation
 from fedsched.model.jobs.admission import refusals
 from fedsched.model.jobs.workload import Workload
 from fedsched.model.machine.federation import Cluster, Federation, NodeGroup
 from fedsched.model.machine.partition import Partition
 from fedsched.policies import Rules
-from fedsched.simulate import simulate
+from fedsched.simulate import prepare, simulate
 from fedsched.site.steer.queue import YEAR
 
 if TYPE_CHECKING:
@@ -288,3 +289,25 @@ def _packed(
         counts=counts,
     )
     return Picture(queue, jobs, n, workload, federation, state, float(zero), tuple(notes))
+
+
+class Turns:
+    """Simulates orders of a picture; the same results as its `starts`, several times as fast."""
+
+    def __init__(self, picture: Picture) -> None:
+        self.picture = picture
+        as_it_is = range(picture.waiting)
+        self._first = prepare(picture.workload, picture.federation, picture.rules(as_it_is), running=picture.running)
+
+    def starts(
+        self, order: Sequence[int], of_several: Callable[[float, float], float] = max
+    ) -> dict[int, float]:
+        """Return each waiting job's start if rows are scheduled in this order; of several tasks by default the last."""
+        first, picture = self._first, self.picture
+        rows = picture.whole(order)
+        plan = first.plan._replace(order=rows, backfill_order=rows)
+        run = Simulation(
+            first.workload, first.federation, first.problem, plan, reading=first.reading, running=picture.running
+        )
+        run.advance()
+        return picture.by_job(run.state.start[: picture.waiting], of_several)

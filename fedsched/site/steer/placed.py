@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedsched.core.errors import SteerError
-from fedsched.site.steer.commands import RefusedError, changed
+from fedsched.site.steer.commands import RefusedError, begin_at, bind, changed, look_at
 from fedsched.site.steer.jobs_read import REVOKED
-from fedsched.site.steer.kept import read_kept, write_kept
-from fedsched.site.steer.private import check_writable
+from fedsched.site.steer.private_files import check_writable
+from fedsched.site.steer.reading import On, read_siblings
 from fedsched.site.steer.rights import check_rights
-from fedsched.site.steer.siblings import On, read_siblings
-from fedsched.site.steer.updates import begin_at, bind, look_at
+from fedsched.site.steer.state_files import read_kept, write_kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -9,10 +9,9 @@ from itertools import combinations, product
 from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.core.text import counted
-from fedsched.site.steer.picture import picture_of
+from fedsched.site.steer.picture import Turns, picture_of
 from fedsched.site.steer.plan import TELLING
 from fedsched.site.steer.planning import Aims
-from fedsched.site.steer.turns import Turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -14,17 +14,16 @@ import numpy as np
 from fedsched.core.errors import SteerError
 from fedsched.core.text import counted
 from fedsched.optimize import optimize
-from fedsched.site.steer.picture import Picture, picture_of
-from fedsched.site.steer.plan import DRIFT, TELLING, Plan, Start, gaps_in_words
+from fedsched.site.steer.picture import Picture, Turns, picture_of
+from fedsched.site.steer.plan import DRIFT, TELLING, Plan, Promises, Start, gaps_in_words
 from fedsched.site.steer.priorities import LEAST, Priorities
-from fedsched.site.steer.promises import Promises
-from fedsched.site.steer.rationed import worth_most
-from fedsched.site.steer.turns import Turns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from fedsched.site.steer.queue import Queue, SlurmJob
+
+    Changes = Mapping[int, int]  # what jobs are given, by their numbers
 
 HOUR = 3600.0
 POLISHED = 60  # jobs, at most, of a queue in which moves of single jobs are tried out
@@ -405,3 +404,42 @@ class _Planner:
         found = self._starts([*together, *(job for job in self.jobs if job not in together)])
         as_planned = all((found[job.number] <= soon) == (job.number != due) for job in together)
         return due if as_planned else None
+
+
+def worth_most(
+    offered: Callable[[Changes], Iterable[tuple[int, int]]],
+    most: int,
+    score: Callable[[Changes], float],
+    goes_on: Callable[[], bool] = lambda: True,
+) -> dict[int, int]:
+    """Return at most `most` changes, chosen greedily for the least score; none if they do not save a second.
+
+    Each step takes the change that gives the least score together with those taken before. A step may raise the score,
+    since some changes help only together. Returned are the changes up to the step with the least score.
+
+    Parameters
+    ----------
+    offered
+        Gives the possible changes besides those taken; of several with the same score, the first is taken.
+    score
+        Returns the score with these changes made; less is better.
+    goes_on
+        Asked before each try; False ends the search.
+    """
+    taken = dict[int, int]()
+    best, least = dict[int, int](), score({})
+    while len(taken) < most:
+        tried: dict[tuple[int, int], float] = {}
+        for number, change in offered(taken):
+            if number in taken:
+                continue
+            if not goes_on():
+                break
+            tried[number, change] = score({**taken, number: change})
+        if not tried:
+            break
+        number, change = min(tried, key=lambda one: tried[one])
+        taken[number] = change
+        if tried[number, change] < least - TELLING:
+            best, least = dict(taken), tried[number, change]
+    return best

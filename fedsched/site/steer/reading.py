@@ -1,4 +1,7 @@
-"""Read the queue of a Slurm; failed or inconsistent output raises, and is never taken for an empty queue."""
+"""Read the queue of a Slurm; failed or inconsistent output raises, and is never taken for an empty queue.
+
+The queues of a federation's other clusters are read by the commands of this cluster.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,9 @@ from typing import TYPE_CHECKING, TypeVar
 from fedsched.core.errors import SteerError
 from fedsched.core.text import counted, first_of
 from fedsched.site.steer import jobs_read, machine_read
-from fedsched.site.steer.commands import CommandError
+from fedsched.site.steer.commands import Behind, CommandError
 from fedsched.site.steer.queue import TAKEN, Queue, Unread
+from fedsched.site.steer.rights import check_federation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -116,3 +120,35 @@ def _checked(queue: Queue, took: float) -> Queue:
         ),
         unread=unread,
     )
+
+
+OF_A_CLUSTER = ("squeue", "sinfo", "scontrol")
+
+
+class On(Behind):
+    """A runner that sends its commands to another cluster."""
+
+    def __init__(self, runner: Runner, cluster: str) -> None:
+        super().__init__(runner)
+        self._cluster = cluster
+
+    def run(self, command: Command) -> str:
+        """Return what a command prints there."""
+        program, *others = command
+        there = (program, "-M", self._cluster, *others) if program in OF_A_CLUSTER else command
+        return self._runner.run(there)
+
+
+def read_siblings(runner: Runner) -> dict[str, Queue]:
+    """Return the queue of each cluster of the federation that the one here is in, this one's first; only reads."""
+    here = read_queue(runner)
+    if not here.federation:
+        raise SteerError(
+            f"{here.cluster} is in no federation (`scontrol show federation`), so that there is no cluster to choose."
+        )
+    check_federation(here)
+    found = {here.cluster: here}
+    for name in here.federation:
+        found[name] = read_queue(On(runner, name))
+        check_federation(found[name])
+    return found

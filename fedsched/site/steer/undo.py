@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from fedsched.core.errors import SteerError
 from fedsched.core.values import digits_of
-from fedsched.site.steer.kept import read_kept, write_kept
-from fedsched.site.steer.private import check_writable
-from fedsched.site.steer.promises import Promises
+from fedsched.site.steer.plan import Promises
+from fedsched.site.steer.private_files import check_writable
+from fedsched.site.steer.state_files import read_kept, write_kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

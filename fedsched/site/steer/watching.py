@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 from fedsched.core.errors import FedschedError, SteerError
 from fedsched.core.text import counted
 from fedsched.site.steer.applying import Hand, SetByHandError
-from fedsched.site.steer.commands import RefusedError
-from fedsched.site.steer.locking import only_one
+from fedsched.site.steer.commands import RefusedError, begin_at
 from fedsched.site.steer.planning import Aims, plan
 from fedsched.site.steer.priorities import Priorities
 from fedsched.site.steer.reading import read_queue
 from fedsched.site.steer.rights import check_federation, check_lease, check_rights
-from fedsched.site.steer.updates import begin_at
+from fedsched.site.steer.state_files import only_one
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from fedsched.io.slurm_files.slurm_conf import texts_of_conf
 from fedsched.io.slurm_files.slurm_values import seconds_of
-from fedsched.site.tuning.genes import GENES, TIMES
-from fedsched.site.tuning.limits import is_limit, limit_in
+from fedsched.site.tuning.genes import GENES, TIMES, is_limit, limit_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,7 @@ import numpy as np
 from fedsched.core.errors import unknown_name
 from fedsched.core.text import counted, one_line
 from fedsched.site.tuning.confs import changed, changed_texts, diff_of, value_in
-from fedsched.site.tuning.limits import commands_of, with_limits
+from fedsched.site.tuning.genes import commands_of, with_limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -16,12 +16,21 @@ from fedsched.io.slurm_files.slurm_machine import federation_of as machine_of
 from fedsched.model.reading import USUAL
 from fedsched.model.schedule.metrics import METRICS
 from fedsched.search.problem.objectives import MAXIMISED, NOT_SOUGHT
-from fedsched.site.tuning.breeding import balanced, search, undominated
 from fedsched.site.tuning.confs import value_in
-from fedsched.site.tuning.genes import ACCOUNTS, FAIR_SHARE, GENES, PARTITIONS, PRIORITY, QUALITIES, SCHEDULER, Gene
-from fedsched.site.tuning.limits import limit_asked, limits_that_stand
+from fedsched.site.tuning.genes import (
+    ACCOUNTS,
+    FAIR_SHARE,
+    GENES,
+    PARTITIONS,
+    PRIORITY,
+    QUALITIES,
+    SCHEDULER,
+    Gene,
+    limit_asked,
+    limits_that_stand,
+)
 from fedsched.site.tuning.record import Tuned, Tuning
-from fedsched.site.tuning.trials import Budget, Trials
+from fedsched.site.tuning.search import Budget, Trials, balanced, search, undominated
 from fedsched.slurm import Slurm
 
 if TYPE_CHECKING:
@@ -33,7 +42,7 @@ if TYPE_CHECKING:
     from fedsched.io.slurm_files.slurm_conf import SlurmConf
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.reading import Reading
-    from fedsched.site.tuning.trials import Changes
+    from fedsched.site.tuning.search import Changes
 
 SEARCHED = 0.7  # share of the budget; the rest drops needless changes and checks the confs
 USUAL_SIMULATIONS = 600

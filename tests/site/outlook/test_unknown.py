@@ -13,7 +13,7 @@ from support.slurm_history import seen
 
 from fedsched.cli import run
 from fedsched.site.outlook import Outlook, Present, forecast, present, score, why
-from fedsched.site.steer.beside import beside_of
+from fedsched.site.steer.jobs_read import extra_resources_of
 from fedsched.site.twin import made_dump
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def numbers(found: Outlook) -> list[int]:
 )  # fmt: skip
 def test_what_a_job_asks_for_beside_nodes_is_read(record: dict[str, Any], asked: tuple[str, ...]) -> None:
     """GPUs, other devices and licences are found in all columns of squeue and scontrol, CPUs and memory are not."""
-    assert beside_of(record) == asked
+    assert extra_resources_of(record) == asked
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from support.steering import FEW, KilledError, crowd, hand_of, planned
 
 from fedsched.core.errors import SteerError
 from fedsched.site.steer import Aims, Hand, SetByHandError, Undo, Watch, plan, read_queue
-from fedsched.site.steer.updates import commands_of
+from fedsched.site.steer.commands import commands_of
 
 if TYPE_CHECKING:
     from pathlib import Path

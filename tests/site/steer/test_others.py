@@ -20,22 +20,22 @@ from fedsched.cli.slurm import watch as watch_command
 from fedsched.cli.slurm.steering import Steered
 from fedsched.core.errors import SteerError
 from fedsched.site.steer import Undo, read_queue
-from fedsched.site.steer.locking import only_one
 from fedsched.site.steer.picture import picture_of
+from fedsched.site.steer.state_files import only_one
 from fedsched.site.steer.undo import Former
 
 RUNS_A_COMMAND = """
 import sys
 from pathlib import Path
 from fedsched.site.steer.commands import Shell
-from fedsched.site.steer.locking import only_one
+from fedsched.site.steer.state_files import only_one
 with only_one(Path(sys.argv[1])):
     Shell().run(("sh", "-c", ': > "$0"; cat "$1"', *sys.argv[2:]))
 """
 HAS_LOCK = """
 import sys
 from pathlib import Path
-from fedsched.site.steer.locking import only_one
+from fedsched.site.steer.state_files import only_one
 with only_one(Path(sys.argv[1])):
     print("has it", flush=True)
     sys.stdin.read()

@@ -13,8 +13,8 @@ from support.steering import FEW, crowd
 
 from fedsched.core.errors import SteerError
 from fedsched.site.steer import Aims, Choice, Plan, plan, read_queue
+from fedsched.site.steer.plan import Promises
 from fedsched.site.steer.priorities import Priorities
-from fedsched.site.steer.promises import Promises
 from fedsched.site.steer.queue import YEAR
 
 

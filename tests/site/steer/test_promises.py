@@ -12,9 +12,8 @@ from support.steering import FEW, crowd
 
 from fedsched.core.errors import SteerError
 from fedsched.site.steer import Aims, Undo, Watch, plan, read_queue
-from fedsched.site.steer.picture import picture_of
-from fedsched.site.steer.promises import Promises
-from fedsched.site.steer.turns import Turns
+from fedsched.site.steer.picture import Turns, picture_of
+from fedsched.site.steer.plan import Promises
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

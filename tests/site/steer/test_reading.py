@@ -11,12 +11,12 @@ from support.fake_slurm import NOW, FakeSlurm, Job, running
 
 from fedsched.core.errors import FedschedError, SteerError
 from fedsched.site.steer import Shell, read_queue, written
+from fedsched.site.steer.commands import give_nice, look_at
 from fedsched.site.steer.jobs_read import jobs_of_json, jobs_of_text
 from fedsched.site.steer.machine_read import nodes_of_json, nodes_of_text, partitions_of, settings_of
 from fedsched.site.steer.picture import picture_of
 from fedsched.site.steer.reading import READS
 from fedsched.site.steer.recorded import Announced
-from fedsched.site.steer.updates import give_nice, look_at
 
 
 def full() -> FakeSlurm:

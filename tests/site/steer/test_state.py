@@ -15,9 +15,9 @@ from support.steering import crowd
 from fedsched.cli.slurm import apply, watch
 from fedsched.core.errors import FedschedError, OutputError, SteerError
 from fedsched.site.steer import Hand, Undo, read_queue
-from fedsched.site.steer.locking import only_one
+from fedsched.site.steer.commands import restoring
 from fedsched.site.steer.placed import Placed, Placer
-from fedsched.site.steer.updates import restoring
+from fedsched.site.steer.state_files import only_one
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="Slurm runs where files have owners and modes")
 SOMEBODY = 4711
@@ -243,7 +243,7 @@ def test_what_is_made_is_this_users_alone(own: Path, alone: FakeSlurm, monkeypat
 @pytest.mark.parametrize("named", [True, False])
 def test_where_the_state_is(named: bool, own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is named, systemd's, root's, the user's: in this order, and never where a command is started."""
-    from fedsched.site.steer.state import state_file, state_folder
+    from fedsched.site.steer.state_files import state_file, state_folder
 
     monkeypatch.delenv("STATE_DIRECTORY")
     monkeypatch.setenv("HOME", str(own))
@@ -254,13 +254,13 @@ def test_where_the_state_is(named: bool, own: Path, monkeypatch: pytest.MonkeyPa
             state_file("undo", "c", file=own / "f", folder=own)
         assert state_file("undo", "../c", folder=own) == own / "undo-.._c.json"
         return
-    monkeypatch.setattr("fedsched.site.steer.state.user", lambda: SOMEBODY)
+    monkeypatch.setattr("fedsched.site.steer.state_files.user", lambda: SOMEBODY)
     assert state_folder() == own / ".local" / "state" / "fedsched"
     monkeypatch.setenv("XDG_STATE_HOME", "not/from/the/root")
     assert state_folder() == own / ".local" / "state" / "fedsched"
     monkeypatch.setenv("XDG_STATE_HOME", str(own / "xdg"))
     assert state_folder() == own / "xdg" / "fedsched"
-    monkeypatch.setattr("fedsched.site.steer.state.user", lambda: 0)
+    monkeypatch.setattr("fedsched.site.steer.state_files.user", lambda: 0)
     assert state_folder() == Path("/var/lib/fedsched")
     monkeypatch.setenv("STATE_DIRECTORY", f"{own}:/else")
     assert state_folder() == own
@@ -272,7 +272,7 @@ def test_where_the_state_is(named: bool, own: Path, monkeypatch: pytest.MonkeyPa
 def test_a_user_has_a_state_as_root_has(own: Path, alone: FakeSlurm, monkeypatch: pytest.MonkeyPatch) -> None:
     """An operator's is below the home; a folder that is not there for a file that is named is said, with the cure."""
     monkeypatch.delenv("STATE_DIRECTORY")
-    monkeypatch.setattr("fedsched.site.steer.state.user", lambda: SOMEBODY)
+    monkeypatch.setattr("fedsched.site.steer.state_files.user", lambda: SOMEBODY)
     monkeypatch.setenv("XDG_STATE_HOME", str(own))
     alone.me, alone.admins = "eve", {"eve": "Operator"}
     watch.command(looks=1)

@@ -14,7 +14,7 @@ from support.steering import LEASE, crowd, hand_of, left_alone
 from fedsched.core.errors import SteerError
 from fedsched.site.steer import Aims, Choice, Plan, Undo, Watch, plan, read_queue
 from fedsched.site.steer.picture import picture_of
-from fedsched.site.steer.rationed import worth_most
+from fedsched.site.steer.planning import worth_most
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -1,0 +1,175 @@
+"""Undo files: where they are, how they are read and written, and the lock by which only one process steers.
+
+They are in a folder of their own, never in the current folder. A file is read whole or refused, written before a
+command runs, and removed when nothing is left to undo.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from fedsched.core.errors import SteerError
+from fedsched.core.ownership import user
+from fedsched.site.steer import private_files
+from fedsched.site.steer.private_files import folder_of, make_folder, open_lock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+OF_ROOT = Path("/var/lib/fedsched")
+NAME = "fedsched"
+
+
+def state_folder(named: Path | None = None) -> Path:
+    """Return the folder: the one that is named, systemd's for a service, root's own, or a user's own.
+
+    That is `--state`, `$STATE_DIRECTORY`, `/var/lib/fedsched` for root, and else `$XDG_STATE_HOME/fedsched` or
+    `~/.local/state/fedsched`.
+    """
+    if named is not None:
+        return named
+    if given := os.environ.get("STATE_DIRECTORY", "").partition(":")[0]:
+        if not Path(given).is_absolute():
+            raise SteerError(f"STATE_DIRECTORY={given!r} must begin with /; name the folder with --state.")
+        return Path(given)
+    if user() == 0:
+        return OF_ROOT
+    base = Path(os.environ.get("XDG_STATE_HOME", ""))
+    if base.is_absolute():
+        return base / NAME
+    try:
+        return Path("~/.local/state").expanduser() / NAME
+    except RuntimeError:
+        raise SteerError("HOME is not set, and there is no home for this user; name a folder with --state.") from None
+
+
+def state_file(
+    what: str, cluster: str, *, file: Path | None = None, folder: Path | None = None, make: bool = True
+) -> Path:
+    """Return the undo file of a cluster: the one that is named, or one in the state folder.
+
+    Parameters
+    ----------
+    what
+        What is to be undone, as the file's name begins: `undo` or `placed`.
+    make
+        Whether the state folder is made if it is missing.
+    """
+    if file is not None:
+        if folder is not None:
+            raise SteerError(f"--undo-file {file} and --state {folder} name two places; leave one of them out.")
+        return file
+    there = state_folder(folder)
+    if make:
+        make_folder(there)
+    return there / f"{what}-{re.sub(r'[^A-Za-z0-9_.-]', '_', cluster)}.json"
+
+
+Found = TypeVar("Found")
+
+
+def read_kept(path: Path, kind: str, read: Callable[[Any], Found], *, otherwise: str) -> Found | None:
+    """Return what a file of this kind holds; None if there is no file yet.
+
+    Parameters
+    ----------
+    otherwise
+        The error message for a file that cannot be read, with `{}` for the cause.
+    """
+    try:
+        text = private_files.read_text(path)
+        if text is None:
+            return None
+        said = json.loads(text)
+        its_kind = said["kind"]
+        found = read(said) if its_kind == kind else None
+    except (ValueError, OverflowError, RecursionError, KeyError, TypeError, AttributeError, OSError) as error:
+        raise SteerError(f"{path}: {otherwise.format(error)}") from None
+    if its_kind != kind:
+        raise SteerError(f"{path}: it is {its_kind!r}, not {kind!r}; undo it with the version that wrote it.")
+    return found
+
+
+def write_kept(path: Path | None, said: Mapping[str, object]) -> None:
+    """Write a file atomically, or remove it if it has no job; without a path, do nothing."""
+    if path is None:
+        return
+    if not said["jobs"]:
+        private_files.remove(path)
+    else:
+        private_files.write_text(path, json.dumps(said, indent=1) + "\n")
+
+
+ENDING = ".lock"
+
+
+@contextmanager
+def only_one(path: Path | None) -> Iterator[None]:
+    """Lock a file while the with statement lasts; raise if another process has locked it.
+
+    If a process is killed, its lock ends with the command that it was running. That command inherits the lock, since
+    its change must not come after the undo. The lock is a file beside the locked one, and is removed at the end.
+    """
+    if path is None or os.name != "posix":
+        yield
+        return
+    beside = Path(f"{path}{ENDING}")
+    with folder_of(beside) as folder:
+        lock = _locked(path, beside, folder)
+        try:
+            os.ftruncate(lock, 0)
+            os.write(lock, str(os.getpid()).encode())
+            os.set_inheritable(lock, True)
+            yield
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(beside.name, dir_fd=folder)
+            os.close(lock)
+
+
+def _locked(path: Path, beside: Path, folder: int) -> int:
+    """Return the lock file beside a file in an opened folder, opened and locked; raise if another process has it."""
+    import fcntl
+
+    while True:
+        try:
+            lock = open_lock(beside, folder)
+        except OSError as error:
+            raise SteerError(f"{beside}: it cannot be written ({error.strerror}); name another undo file.") from None
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            who = os.read(lock, 20).decode(errors="replace").strip() or "?"
+            os.close(lock)
+            raise SteerError(f"{path}: {_why_not(who)}") from None
+        except OSError as error:
+            os.close(lock)
+            raise SteerError(f"{beside}: it cannot be locked ({error.strerror}); name another undo file.") from None
+        if _is_at(lock, beside.name, folder):
+            return lock
+        os.close(lock)  # the process that had it has removed it meanwhile
+
+
+def _why_not(who: str) -> str:
+    """Return why a process has a lock: it steers, or it was killed and its last command still runs."""
+    if who.isdecimal() and not Path("/proc", who).exists() and Path("/proc/self").exists():
+        return (
+            f"a command of a fedsched that was killed (process {who}) has not ended yet, and what it changes must be "
+            "known before that is undone. Try again in a minute."
+        )
+    return (
+        f"another fedsched (process {who}) steers by it; two would take back each other's changes. End that one first; "
+        "it undoes what it did."
+    )
+
+
+def _is_at(lock: int, name: str, folder: int) -> bool:
+    try:
+        return os.path.samestat(os.fstat(lock), os.stat(name, dir_fd=folder, follow_symlinks=False))
+    except FileNotFoundError:
+        return False
