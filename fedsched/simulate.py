@@ -15,7 +15,7 @@ from fedsched.engine.pack.node_caps import checked_caps
 from fedsched.engine.pack.problem import pack
 from fedsched.engine.plans import plan_of_rules
 from fedsched.engine.run.simulation import Simulation, start_of
-from fedsched.io.handed import nouns_of
+from fedsched.io.arguments import nouns_of
 from fedsched.model.jobs.admission import count_in_nodes, with_default_times
 from fedsched.model.jobs.shaping import with_chosen_shapes, with_shapes
 from fedsched.model.jobs.transformations import with_submits
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from fedsched.engine.arrays.structs import Problem
     from fedsched.engine.sharing import NodeSharing
-    from fedsched.io.handed import AnyJobs, AnyMachine
+    from fedsched.io.arguments import AnyJobs, AnyMachine
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
     from fedsched.model.schedule.schedule import Schedule

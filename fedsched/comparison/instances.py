@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from fedsched.core.errors import shown, unknown_name
 from fedsched.core.text import counted
 from fedsched.engine.sharing import NodeSharing
-from fedsched.io.handed import nouns_of
+from fedsched.io.arguments import nouns_of
 from fedsched.model.foresight import foresight, perfect_forecasts
 from fedsched.model.jobs import assumed, unmodelled
 from fedsched.model.jobs.summary import implausible_lines
@@ -20,7 +20,7 @@ from fedsched.model.reading import CLAIRVOYANT, SUBMITS, Read, Reading
 from fedsched.model.schedule.node_use import unmodelled_when_shared
 
 if TYPE_CHECKING:
-    from fedsched.io.handed import AnyJobs, AnyMachine
+    from fedsched.io.arguments import AnyJobs, AnyMachine
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
 

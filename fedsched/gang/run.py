@@ -12,13 +12,13 @@ from fedsched.core.text import counted
 from fedsched.core.values import whole
 from fedsched.gang.schedule import GangSchedule
 from fedsched.gang.system import CLAIMS, DISCIPLINES, DISPATCHES, GRIDS, LOCAL_SITES, PREEMPTS, ROUTINGS, GangSystem
-from fedsched.io.handed import noun_of, workload_of
+from fedsched.io.arguments import noun_of, workload_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.gang.state import Inputs, State
-    from fedsched.io.handed import AnyJobs
+    from fedsched.io.arguments import AnyJobs
     from fedsched.model.jobs.workload import Workload
 
 STOPPED_AT = ("", "limit of completions", "time limit", "end of all events")

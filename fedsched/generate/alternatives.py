@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.core.values import seed_of, whole
-from fedsched.io.handed import workload_of
+from fedsched.io.arguments import workload_of
 from fedsched.model.jobs.alternatives import Alternatives
 from fedsched.model.jobs.layout import own_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fedsched.io.handed import AnyJobs
+    from fedsched.io.arguments import AnyJobs
     from fedsched.model.jobs.workload import Workload
 
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.core.values import bytes_a_second, is_number, seed_of
-from fedsched.io.handed import workload_of
+from fedsched.io.arguments import workload_of
 
 if TYPE_CHECKING:
-    from fedsched.io.handed import AnyJobs
+    from fedsched.io.arguments import AnyJobs
     from fedsched.model.jobs.workload import Workload
 
 

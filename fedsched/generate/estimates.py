@@ -9,12 +9,12 @@ import numpy as np
 
 from fedsched.core.errors import shown, unknown_name
 from fedsched.core.values import seed_of
-from fedsched.io.handed import workload_of
+from fedsched.io.arguments import workload_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from fedsched.io.handed import AnyJobs
+    from fedsched.io.arguments import AnyJobs
     from fedsched.model.jobs.workload import Workload
 
 POPULAR = 20  # values that most jobs request

@@ -9,13 +9,13 @@ import numpy as np
 
 from fedsched.core.errors import FieldError, TraceError
 from fedsched.core.values import is_number
-from fedsched.io.handed import workload_of
+from fedsched.io.arguments import workload_of
 from fedsched.model.constraints.feedback import Feedback
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fedsched.io.handed import AnyJobs
+    from fedsched.io.arguments import AnyJobs
     from fedsched.model.jobs.workload import Workload
 
 NOBODY = -1.0

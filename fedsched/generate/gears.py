@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.io.handed import nouns_of
+from fedsched.io.arguments import nouns_of
 from fedsched.model.jobs.alternatives import Alternatives
 from fedsched.model.jobs.layout import own_tasks
 from fedsched.model.power.gears import in_gear, speeds_of
@@ -15,7 +15,7 @@ from fedsched.model.power.gears import in_gear, speeds_of
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from fedsched.io.handed import AnyJobs, AnyMachine
+    from fedsched.io.arguments import AnyJobs, AnyMachine
     from fedsched.model.jobs.workload import Workload
 
 

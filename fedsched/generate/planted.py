@@ -9,11 +9,11 @@ import numpy as np
 
 from fedsched.core.errors import unknown_name
 from fedsched.core.values import seed_of, whole
-from fedsched.io.handed import federation_of
+from fedsched.io.arguments import federation_of
 from fedsched.model.jobs.workload import Workload
 
 if TYPE_CHECKING:
-    from fedsched.io.handed import AnyMachine
+    from fedsched.io.arguments import AnyMachine
     from fedsched.model.machine.federation import Federation
 
 STEPS = 1 << 20  # steps of the makespan: cuts fall on whole steps, so that durations add up exactly

@@ -25,7 +25,7 @@ from fedsched.gym.chosen_shapes import ChosenShapes
 from fedsched.gym.features import ProgressFeature, RunningFeature, WaitingFeature, of_jobs
 from fedsched.gym.kernel import Answer, advance_runs
 from fedsched.gym.runs import MetricScratch, Observations, Runs, StepOutcome, side_by_side, view_of
-from fedsched.io.handed import nouns_of
+from fedsched.io.arguments import nouns_of
 from fedsched.model.constraints.dependencies import replace_singletons
 from fedsched.model.jobs.admission import count_in_nodes, with_default_times
 from fedsched.model.jobs.shaping import with_chosen_shapes, with_shapes
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.engine.arrays.structs import Extras, Ints, Plan, Problem, RunningJobs, State
-    from fedsched.io.handed import AnyJobs, AnyMachine
+    from fedsched.io.arguments import AnyJobs, AnyMachine
     from fedsched.model.jobs.workload import Workload
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from fedsched.engine.arrays.structs import RunningJobs
     from fedsched.gym.spaces import Observation
-    from fedsched.io.handed import AnyJobs, AnyMachine
+    from fedsched.io.arguments import AnyJobs, AnyMachine
     from fedsched.model.schedule.schedule import Schedule
 
 

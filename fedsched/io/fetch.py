@@ -7,6 +7,8 @@ import http.client
 import json
 import os
 import re
+import secrets
+import stat
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -17,7 +19,6 @@ from typing import IO, TYPE_CHECKING, Any, Protocol, cast
 
 from fedsched.core.errors import FetchError, unknown_name
 from fedsched.core.text import one_line
-from fedsched.io import guarded
 from fedsched.io.atomic import check_writable
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
 ARCHIVE = "https://www.cs.huji.ac.il/labs/parallel/workload/"
 TIMEOUT = 30.0
 _CHUNK = 1 << 18
+# Windows has neither such links by default nor this flag.
+_NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
+_BINARY = getattr(os, "O_BINARY", 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +197,7 @@ def _wanted(target: Path, sha256: str | None) -> tuple[str | None, str]:
     """Return the checksum that the file must have (None: any), and the source of it."""
     if sha256 is not None:
         return sha256.lower(), "given"
-    text = guarded.read_small(_sidecar(target), "a checksum's file")
+    text = _read_small(_sidecar(target), "a checksum's file")
     if text is not None:
         match = re.match(r"([0-9a-fA-F]{64})\b", text)
         if match is None:
@@ -203,7 +207,7 @@ def _wanted(target: Path, sha256: str | None) -> tuple[str | None, str]:
 
 
 def _record(target: Path, found: str, how: str) -> str:
-    guarded.put(_sidecar(target), f"{found}  {target.name}\n")
+    _put(_sidecar(target), f"{found}  {target.name}\n")
     return f"{how} in {_sidecar(target).name} (the archive publishes none)"
 
 
@@ -245,11 +249,11 @@ class _Download:
 
     def __init__(self, url: str, part: Path) -> None:
         self.url, self.part = url, part
-        kept = guarded.reopen(part)
+        kept = _reopen(part)
         self.have, self.mark = (0, "") if kept is None else _resumable(url, part, os.fstat(kept.fileno()).st_size)
         if kept is not None and not self.have:
             kept.close()
-        self.file = kept if kept is not None and self.have else guarded.create(part)
+        self.file = kept if kept is not None and self.have else _create(part)
 
     def __enter__(self) -> _Download:
         return self
@@ -335,7 +339,7 @@ def _open(url: str, headers: dict[str, str], timeout: float) -> Response:
 def _resumable(url: str, part: Path, size: int) -> tuple[int, str]:
     """Return how many bytes of a download are here, and of which version; 0 if the version is not known."""
     with suppress(OSError, ValueError, TypeError, AttributeError, FetchError):
-        noted: Any = json.loads(guarded.read_small(_validator(part), "a download's note") or "null")
+        noted: Any = json.loads(_read_small(_validator(part), "a download's note") or "null")
         mark = noted.get("mark")
         if noted.get("url") == url and isinstance(mark, str) and mark.isascii() and mark.isprintable() and mark:
             return size, mark
@@ -346,9 +350,55 @@ def _note_validator(url: str, part: Path, response: Response) -> None:
     """Record the file's version, if the server tells one, so that a later call can resume it."""
     tag = response.headers.get("ETag") or ""
     mark = tag if tag and not tag.startswith("W/") else response.headers.get("Last-Modified") or ""
-    guarded.put(_validator(part), json.dumps({"url": url, "mark": mark}))
+    _put(_validator(part), json.dumps({"url": url, "mark": mark}))
 
 
 def _range_begin(response: Response) -> int:
     match = re.match(r"bytes (\d+)-", response.headers.get("Content-Range") or "")
     return int(match[1]) if match else -1
+
+
+# ---- files with predictable names in shared folders: links and other users' files are never followed ---------------
+
+
+def _create(path: Path) -> IO[bytes]:
+    """Return a new, empty file of that name, open to write and read; an existing file or link is removed."""
+    path.unlink(missing_ok=True)
+    return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _NO_LINKS | _BINARY, 0o644), "w+b")
+
+
+def _reopen(path: Path) -> IO[bytes] | None:
+    """Return the file of that name, open to continue; None if there is none, or if it is not ours alone.
+
+    Links, files that are not plain, other users' files and files with a second name are not ours alone.
+    """
+    with suppress(OSError):
+        number = os.open(path, os.O_RDWR | _NO_LINKS | _BINARY)
+        found = os.fstat(number)
+        user = os.getuid() if hasattr(os, "getuid") else found.st_uid
+        if stat.S_ISREG(found.st_mode) and found.st_uid == user and found.st_nlink == 1:
+            return os.fdopen(number, "r+b")
+        os.close(number)
+    return None
+
+
+def _put(path: Path, text: str) -> None:
+    """Write a small file atomically; a link of its name is replaced, never followed."""
+    temporary = path.with_name(f".{secrets.token_hex(8)}.part")
+    try:
+        with _create(temporary) as out:
+            out.write(text.encode("utf-8", "backslashreplace"))
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _read_small(path: Path, what: str) -> str | None:
+    """Return the text of a small file, None if there is none; a link is an error, whatever its target."""
+    if path.is_symlink():
+        raise FetchError(f"{path}: it is a link, which could lead anywhere; {what} is a plain file: delete the link.")
+    try:
+        with path.open("rb") as stream:
+            return stream.read(1 << 16).decode("utf-8", "replace")
+    except FileNotFoundError:
+        return None

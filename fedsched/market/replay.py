@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.core.values import seed_of
-from fedsched.io.handed import noun_of
+from fedsched.io.arguments import noun_of
 from fedsched.market.arrays import needs_of, scratch, slot_list
 from fedsched.market.codes import Figure
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from fedsched.core.errors import InfeasibleError, shown
 from fedsched.core.values import is_number
-from fedsched.io.handed import noun_of, workload_of
+from fedsched.io.arguments import noun_of, workload_of
 from fedsched.market.codes import CRITERIA, code_of
 
 if TYPE_CHECKING:
-    from fedsched.io.handed import AnyJobs
+    from fedsched.io.arguments import AnyJobs
     from fedsched.market.environment import Environment
 
 

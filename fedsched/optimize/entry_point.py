@@ -12,7 +12,7 @@ from fedsched.core.values import is_number, seed_of, whole
 from fedsched.engine.compatibility import FIXED_SHAPES, Use, refuse
 from fedsched.engine.run.simulation import start_of
 from fedsched.engine.sharing import NodeSharing
-from fedsched.io.handed import nouns_of
+from fedsched.io.arguments import nouns_of
 from fedsched.model.reading import CLAIRVOYANT, Reading
 from fedsched.optimize.baselines import usual_baselines
 from fedsched.optimize.packages import optimize_in_packages
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
     from os import PathLike
 
-    from fedsched.io.handed import AnyJobs, AnyMachine
+    from fedsched.io.arguments import AnyJobs, AnyMachine
     from fedsched.optimize.result import Result
     from fedsched.search.methods.methods import MethodInfo
     from fedsched.search.problem.objectives import Cost

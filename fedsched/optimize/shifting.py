@@ -9,7 +9,7 @@ import numpy as np
 
 from fedsched.core.errors import TraceError
 from fedsched.core.text import counted, one_line
-from fedsched.io.handed import nouns_of
+from fedsched.io.arguments import nouns_of
 from fedsched.model.constraints.slack import HOUR
 from fedsched.model.reading import CLAIRVOYANT
 from fedsched.optimize.convenience import ShiftsConvenience
@@ -19,7 +19,7 @@ from fedsched.simulate import simulate
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fedsched.io.handed import AnyJobs, AnyMachine
+    from fedsched.io.arguments import AnyJobs, AnyMachine
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
     from fedsched.model.reading import Reading

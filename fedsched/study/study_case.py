@@ -113,8 +113,8 @@ def _of_dump(folder: Path, policy: str) -> Case:
 
     Dependencies, limits and backfill passes are simulated: in another scenario they end waits at other times.
     """
-    from fedsched.site.twin.problem import problem_of
     from fedsched.site.twin.replay_facts import usual
+    from fedsched.site.twin.replay_problem import problem_of
     from fedsched.site.twin.site import read_site
 
     site = read_site(folder)

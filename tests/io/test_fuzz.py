@@ -29,7 +29,7 @@ from fedsched.core.errors import FedschedError
 from fedsched.io import read, read_federation, write, write_federation
 from fedsched.io import schedules as schedule_files
 from fedsched.io.batsim.workloads import read_batsim, write_batsim
-from fedsched.io.sealed import SealedFile
+from fedsched.io.checkpoint_file import SealedFile
 from fedsched.io.slurm_files.hosts import read_hosts
 from fedsched.io.tables.downtimes import read_calendar
 from fedsched.io.trees import pack

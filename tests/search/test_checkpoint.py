@@ -15,7 +15,7 @@ from support.tiers import some
 
 import fedsched as fs
 from fedsched.core.errors import FedschedError, OutputError
-from fedsched.io.sealed import DIGEST
+from fedsched.io.checkpoint_file import DIGEST
 from fedsched.io.trees import pack, unpack
 from fedsched.search.methods.methods import METHODS
 from fedsched.search.run import checkpoint as checkpoints

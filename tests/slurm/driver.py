@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from fedsched.site.steer import Aims, Undo, Watch, plan, read_queue
 from fedsched.site.steer.commands import Shell
-from fedsched.site.steer.recorded import Recorded
+from fedsched.site.steer.runners import Recorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,7 +17,7 @@ from support.beside_slurm import Beside
 
 from fedsched.site.steer import read_queue
 from fedsched.site.steer.reading import read_siblings
-from fedsched.site.steer.recorded import Keeping
+from fedsched.site.steer.runners import Keeping
 
 KEPT = {
     "jobs": (

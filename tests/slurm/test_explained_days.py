@@ -14,7 +14,7 @@ from fedsched.cli import run
 from fedsched.site.twin import explain, read_site
 from fedsched.site.twin.causes import EQUAL, STATE
 from fedsched.site.twin.commands import CONFIG
-from fedsched.site.twin.problem import problem_of
+from fedsched.site.twin.replay_problem import problem_of
 from fedsched.slurm import Slurm
 
 if TYPE_CHECKING:

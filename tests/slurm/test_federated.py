@@ -13,7 +13,7 @@ from support.beside_slurm import Beside
 
 from fedsched.core.errors import SteerError
 from fedsched.site.steer import Aims
-from fedsched.site.steer.placed import Placed, Placer
+from fedsched.site.steer.placement_changes import Placed, Placer
 from fedsched.site.steer.placing import place
 from fedsched.site.steer.reading import read_siblings
 

@@ -11,7 +11,7 @@ import pytest
 from slurm.as_dump import names, recorded
 
 from fedsched.site.outlook import score
-from fedsched.site.outlook.dumped import queue_at
+from fedsched.site.outlook.dump_queue import queue_at
 from fedsched.site.twin import read_site
 
 if TYPE_CHECKING:

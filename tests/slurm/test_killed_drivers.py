@@ -20,7 +20,7 @@ from slurm.recorder import settings_of
 from support.beside_slurm import Beside
 
 from fedsched.site.steer import Hand, Undo, plan, read_queue
-from fedsched.site.steer.recorded import Recorded
+from fedsched.site.steer.runners import Recorded
 
 FACTOR = 30.0
 KILLS = 20

@@ -17,7 +17,7 @@ from fedsched.bounds.lower.relaxation import hidden_by_clock
 from fedsched.core.errors import unknown_name
 from fedsched.core.text import counted
 from fedsched.core.values import whole
-from fedsched.io.handed import nouns_of
+from fedsched.io.arguments import nouns_of
 from fedsched.model.reading import CLAIRVOYANT, Reading
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fedsched.bounds.exact_answers.cp_sat_model import Model, Solved
     from fedsched.bounds.exact_answers.task import Task
     from fedsched.bounds.lower.relaxation import Floats, Ints
-    from fedsched.io.handed import AnyJobs, AnyMachine
+    from fedsched.io.arguments import AnyJobs, AnyMachine
     from fedsched.model.schedule.schedule import Schedule
 
 OBJECTIVES = ("makespan", "energy", "weighted")

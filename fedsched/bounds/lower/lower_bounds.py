@@ -23,7 +23,7 @@ from fedsched.core.values import origin, whole
 from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.pack.node_caps import caps_table
 from fedsched.engine.pack.problem import pack
-from fedsched.io.handed import nouns_of
+from fedsched.io.arguments import nouns_of
 from fedsched.model.jobs.admission import count_in_nodes, with_default_times
 from fedsched.model.jobs.alternatives import may_change_gear
 from fedsched.model.jobs.assumed import WATTS_MARK
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from fedsched.bounds.lower.relaxation import Floats, Ints
     from fedsched.bounds.lower.shapes import Areas
-    from fedsched.io.handed import AnyJobs, AnyMachine
+    from fedsched.io.arguments import AnyJobs, AnyMachine
     from fedsched.model.machine.federation import Federation
 
 METHODS = ("auto", "lp", "lagrangian", "closed")

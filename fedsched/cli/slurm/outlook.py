@@ -66,7 +66,7 @@ def _present(folder: Path | None) -> Present:
     """Return the cluster in a folder, or the live one; then each Slurm command is printed before it is run."""
     from fedsched.site.outlook import present
     from fedsched.site.steer import Shell
-    from fedsched.site.steer.recorded import Announced
+    from fedsched.site.steer.runners import Announced
 
     if folder is not None:
         return present(folder)

@@ -15,7 +15,7 @@ from fedsched.core.text import counted
 
 if TYPE_CHECKING:
     from fedsched.site.steer import Aims
-    from fedsched.site.steer.placed import Placer
+    from fedsched.site.steer.placement_changes import Placer
     from fedsched.site.steer.placing import Placing
 
 COLUMNS = ("job", "user", "account", "nodes", "limit", "may go to", "cluster", "starts", "from now")
@@ -57,8 +57,8 @@ def command(
     from fedsched.core.errors import FedschedError, SteerError
     from fedsched.site.steer import Aims
     from fedsched.site.steer.machine_read import CONFIG, settings_of
-    from fedsched.site.steer.placed import Placed, Placer
-    from fedsched.site.steer.recorded import Rehearsal
+    from fedsched.site.steer.placement_changes import Placed, Placer
+    from fedsched.site.steer.runners import Rehearsal
     from fedsched.site.steer.state_files import only_one
     from fedsched.site.steer.watching import PATIENCE
 

@@ -110,8 +110,8 @@ STEERED = Steered()
 def runner_of(recorded: Path | None, keep: Path | None = None, *, sparing: bool = False) -> Runner:
     """Return the runner of Slurm's commands, which prints each on stderr first; or a record of their output."""
     from fedsched.site.steer import Shell
-    from fedsched.site.steer.recorded import Announced, Keeping
-    from fedsched.site.steer.recorded import Recorded as Record
+    from fedsched.site.steer.runners import Announced, Keeping
+    from fedsched.site.steer.runners import Recorded as Record
 
     runner: Runner = Shell() if recorded is None else Record(recorded)
     if keep is not None:

@@ -48,7 +48,7 @@ def command(
     fedsched watch --recorded sample --looks 1 --dry-run --strict --lease 600
     """
     from fedsched.site.steer import Undo, Watch, read_queue
-    from fedsched.site.steer.recorded import Rehearsal
+    from fedsched.site.steer.runners import Rehearsal
     from fedsched.site.steer.state_files import state_file
 
     only_said = dry_run or recorded is not None

@@ -15,7 +15,7 @@ from fedsched.engine.pack.problem import parts_of
 from fedsched.engine.run.simulation import lost_in
 from fedsched.engine.sharing.arrays import WHOLE, Number
 from fedsched.engine.sharing.run import SharedRun
-from fedsched.io.sealed import SealedFile, key_of
+from fedsched.io.checkpoint_file import SealedFile, key_of
 from fedsched.io.trees import Saved, UnfitError, pack, unpack
 from fedsched.search.problem.packed import PLAN_DISPATCH
 

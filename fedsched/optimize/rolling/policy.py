@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from fedsched.core.errors import unknown_name
-from fedsched.io.sealed import check_checkpoint
+from fedsched.io.checkpoint_file import check_checkpoint
 from fedsched.policies import PLACEMENTS, Rules
 from fedsched.search.methods.methods import METHODS, method_named
 from fedsched.search.problem.objectives import Objectives

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.engine.pack.problem import parts_of
-from fedsched.io.sealed import SealedFile, check_checkpoint, key_of
+from fedsched.io.checkpoint_file import SealedFile, check_checkpoint, key_of
 from fedsched.io.trees import Saved, UnfitError, pack, unpack
 from fedsched.search.run.archive import least_crowded
 

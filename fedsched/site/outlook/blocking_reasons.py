@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.core.errors import TraceError
 from fedsched.core.text import counted, first_of
+from fedsched.site.outlook.account_limits import OF_PARTITIONS, FullLimits, is_limit
 from fedsched.site.outlook.forecast import expected_end
-from fedsched.site.outlook.limits import OF_PARTITIONS, FullLimits, is_limit
-from fedsched.site.outlook.room import Room
-from fedsched.site.outlook.unknown import kept_by_unknown, not_modelled
+from fedsched.site.outlook.unmodelled import kept_by_unknown, not_modelled
+from fedsched.site.outlook.usable_nodes import Room
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

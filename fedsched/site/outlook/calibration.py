@@ -19,15 +19,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.site.outlook.replays import Replays, in_turn, picture_within
-from fedsched.site.outlook.unknown import without_unmodelled
+from fedsched.site.outlook.unmodelled import without_unmodelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
+    from fedsched.site.outlook.account_limits import Limits
     from fedsched.site.outlook.habits import Habits
-    from fedsched.site.outlook.limits import Limits
     from fedsched.site.outlook.past import Past
     from fedsched.site.steer import Queue
 

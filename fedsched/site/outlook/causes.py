@@ -13,7 +13,7 @@ from fedsched.core.values import digits_of
 from fedsched.site.outlook.blocking_reasons import LIMIT, NODES_DOWN, NOT_MODELLED, Gate, gates_of, unnamed
 from fedsched.site.outlook.forecast import DRAWS, SHARE, forecast, ranged
 from fedsched.site.outlook.replays import Replays, has_old_reason, in_turn, nodes_up_again, picture_within
-from fedsched.site.outlook.room import Room
+from fedsched.site.outlook.usable_nodes import Room
 from fedsched.site.steer.picture import are_read
 
 if TYPE_CHECKING:

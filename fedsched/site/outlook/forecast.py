@@ -12,7 +12,7 @@ from fedsched.core.errors import SteerError
 from fedsched.core.text import counted
 from fedsched.site.outlook.calibration import Calibration, Said
 from fedsched.site.outlook.replays import Replays, has_old_reason, in_turn, picture_within
-from fedsched.site.outlook.unknown import in_words, kept_by_unknown
+from fedsched.site.outlook.unmodelled import in_words, kept_by_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -7,10 +7,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fedsched.site.outlook.account_limits import Limits
 from fedsched.site.outlook.calibration import DRAWN, EARLIER, Calibration, Earlier, earlier, said_at
-from fedsched.site.outlook.dumped import frame_of, queue_at, ran_by
+from fedsched.site.outlook.dump_queue import frame_of, queue_at, ran_by
 from fedsched.site.outlook.habits import Habits
-from fedsched.site.outlook.limits import Limits
 from fedsched.site.steer import CommandError
 from fedsched.site.twin import read_site
 from fedsched.site.twin.commands import (

@@ -15,12 +15,12 @@ from fedsched.core.errors import FedschedError
 from fedsched.core.text import counted
 from fedsched.core.values import digits_of
 from fedsched.io.wall_clock import WallTime
-from fedsched.site.outlook.dumped import queue_of, ran_by
+from fedsched.site.outlook.account_limits import Limits, are_enforced
+from fedsched.site.outlook.dump_queue import queue_of, ran_by
 from fedsched.site.outlook.habits import ENDED, RUNS, Habits, Ran
-from fedsched.site.outlook.limits import Limits, are_enforced
 from fedsched.site.outlook.past import Past
 from fedsched.site.steer import CommandError, read_queue
-from fedsched.site.steer.recorded import Recorded
+from fedsched.site.steer.runners import Recorded
 from fedsched.site.twin import Dump, read_site
 from fedsched.site.twin.commands import MANIFEST
 from fedsched.site.twin.site import said_of_jobs

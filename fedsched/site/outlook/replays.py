@@ -18,8 +18,8 @@ from fedsched.core.errors import TraceError
 from fedsched.core.text import counted, first_of
 from fedsched.model.jobs.labels import Labels
 from fedsched.model.machine.limits import Limit
-from fedsched.site.outlook.limits import FullLimits, is_limit
-from fedsched.site.outlook.room import Room
+from fedsched.site.outlook.account_limits import FullLimits, is_limit
+from fedsched.site.outlook.usable_nodes import Room
 from fedsched.site.steer.picture import picture_of
 from fedsched.site.steer.queue import ENDING
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from fedsched.site.outlook.account_limits import Limits
     from fedsched.site.outlook.habits import Habits
-    from fedsched.site.outlook.limits import Limits
     from fedsched.site.steer import Queue, SlurmJob
     from fedsched.site.steer.picture import Picture
 

@@ -14,7 +14,7 @@ from fedsched.site.outlook.calibration import DRAWN, EARLIER, LEAST, Calibration
 from fedsched.site.outlook.forecast import DRAWS, SHARE, ranged
 from fedsched.site.outlook.past import Past
 from fedsched.site.outlook.replays import Replays, in_turn, picture_within
-from fedsched.site.outlook.unknown import not_modelled, without_forecast, without_unmodelled
+from fedsched.site.outlook.unmodelled import not_modelled, without_forecast, without_unmodelled
 from fedsched.site.twin import Site, read_site
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 
 from fedsched.core.errors import TraceError, unknown_name
 from fedsched.core.values import is_number, seed_of, whole
-from fedsched.io.handed import federation_of, workload_of
+from fedsched.io.arguments import federation_of, workload_of
 from fedsched.io.slurm_files.slurm_machine import federation_of as machine_of
 from fedsched.model.reading import USUAL
 from fedsched.model.schedule.metrics import METRICS
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from fedsched.engine.sharing import NodeSharing
-    from fedsched.io.handed import AnyJobs, AnyMachine
+    from fedsched.io.arguments import AnyJobs, AnyMachine
     from fedsched.io.slurm_files.slurm_conf import SlurmConf
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.reading import Reading

@@ -13,9 +13,9 @@ import numpy as np
 
 from fedsched.core.errors import FedschedError
 from fedsched.simulate import simulate
-from fedsched.site.twin.limits import other_limits
-from fedsched.site.twin.problem import SLURM, is_slurm, keeps_limits, problem_of
+from fedsched.site.twin.contradicted_limits import other_limits
 from fedsched.site.twin.replay_facts import BEFORE, GIVENS, LIMIT, matters, subjects
+from fedsched.site.twin.replay_problem import SLURM, is_slurm, keeps_limits, problem_of
 from fedsched.site.twin.replaying import Replayed, replay
 
 if TYPE_CHECKING:

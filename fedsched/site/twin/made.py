@@ -31,7 +31,7 @@ from fedsched.site.twin.made_facts import (
     labels_of,
 )
 from fedsched.site.twin.made_files import clock, write_accounts, write_closed, write_jobs, write_machine, write_queue
-from fedsched.site.twin.problem import SLURM, policy_in
+from fedsched.site.twin.replay_problem import SLURM, policy_in
 from fedsched.site.twin.site import machine_of, open_to_all
 from fedsched.slurm.conf.job_factors import JobRequest
 from fedsched.slurm.passes.limits_of_accounts import Part, Parts

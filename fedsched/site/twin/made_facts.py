@@ -11,8 +11,8 @@ import numpy as np
 from fedsched.generate.estimates import tsafrir_estimates
 from fedsched.model.jobs.workload import Workload
 from fedsched.model.time.downtimes import Downtime
-from fedsched.site.twin.problem import SLURM, lacks
 from fedsched.site.twin.records import YEAR
+from fedsched.site.twin.replay_problem import SLURM, lacks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

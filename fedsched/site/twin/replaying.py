@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.simulate import simulate
-from fedsched.site.twin.problem import SLURM, is_slurm, keeps_limits, problem_of
 from fedsched.site.twin.replay_facts import known_givens, usual
+from fedsched.site.twin.replay_problem import SLURM, is_slurm, keeps_limits, problem_of
 from fedsched.site.twin.site import Site, read_site
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fedsched.model.schedule.schedule import Schedule
     from fedsched.policies import Policy
     from fedsched.site.twin.folder import Dump
-    from fedsched.site.twin.problem import Problem
+    from fedsched.site.twin.replay_problem import Problem
     from fedsched.slurm import Slurm
 
 

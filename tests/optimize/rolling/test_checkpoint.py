@@ -18,7 +18,7 @@ from support.rolling_cases import crowd, unlike
 
 import fedsched as fs
 from fedsched.core.errors import FedschedError, OutputError
-from fedsched.io.sealed import DIGEST
+from fedsched.io.checkpoint_file import DIGEST
 from fedsched.io.trees import pack, unpack
 from fedsched.optimize.rolling import Rolling, checkpoint, planner
 from fedsched.simulate import prepare

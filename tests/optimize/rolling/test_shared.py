@@ -14,7 +14,7 @@ from support.tiers import tries
 import fedsched as fs
 from fedsched.core.errors import FedschedError
 from fedsched.engine.codes import Dispatch, Placement
-from fedsched.io.sealed import DIGEST
+from fedsched.io.checkpoint_file import DIGEST
 from fedsched.io.trees import pack, unpack
 from fedsched.optimize.rolling import checkpoint
 from fedsched.optimize.rolling.planner import RollingPlanner

@@ -12,7 +12,7 @@ import pytest
 from fedsched.cli import run
 from fedsched.core.errors import SteerError, TwinError
 from fedsched.site.outlook import forecast, present, score, why
-from fedsched.site.outlook.dumped import queue_at, queue_of
+from fedsched.site.outlook.dump_queue import queue_at, queue_of
 from fedsched.site.outlook.scoring import Score
 from fedsched.site.twin import made_dump, read_site
 

@@ -11,7 +11,7 @@ from support.fake_slurm import NOW, Job, running
 from support.slurm_history import seen
 
 from fedsched.site.outlook import forecast, why
-from fedsched.site.outlook.dumped import queue_at
+from fedsched.site.outlook.dump_queue import queue_at
 from fedsched.site.outlook.past import Past
 from fedsched.site.outlook.replays import in_turn, picture_within
 from fedsched.site.twin import read_site

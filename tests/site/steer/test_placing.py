@@ -13,7 +13,7 @@ from support.fake_slurm import NOW, FakeFederation, FakeSlurm, Job, running
 
 from fedsched.core.errors import SteerError
 from fedsched.site.steer import Aims, Choice
-from fedsched.site.steer.placed import Placed, Placer, placing_commands
+from fedsched.site.steer.placement_changes import Placed, Placer, placing_commands
 from fedsched.site.steer.placing import Placing, place
 from fedsched.site.steer.reading import read_siblings
 

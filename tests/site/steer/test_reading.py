@@ -16,7 +16,7 @@ from fedsched.site.steer.jobs_read import jobs_of_json, jobs_of_text
 from fedsched.site.steer.machine_read import nodes_of_json, nodes_of_text, partitions_of, settings_of
 from fedsched.site.steer.picture import picture_of
 from fedsched.site.steer.reading import READS
-from fedsched.site.steer.recorded import Announced
+from fedsched.site.steer.runners import Announced
 
 
 def full() -> FakeSlurm:

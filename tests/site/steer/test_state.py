@@ -16,7 +16,7 @@ from fedsched.cli.slurm import apply, watch
 from fedsched.core.errors import FedschedError, OutputError, SteerError
 from fedsched.site.steer import Hand, Undo, read_queue
 from fedsched.site.steer.commands import restoring
-from fedsched.site.steer.placed import Placed, Placer
+from fedsched.site.steer.placement_changes import Placed, Placer
 from fedsched.site.steer.state_files import only_one
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="Slurm runs where files have owners and modes")

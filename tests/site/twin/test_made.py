@@ -14,8 +14,8 @@ from fedsched.site.twin import explain, made_dump, read_site, replay
 from fedsched.site.twin.causes import UNEXPLAINED
 from fedsched.site.twin.made_facts import reason_of
 from fedsched.site.twin.made_files import node_lists
-from fedsched.site.twin.problem import problem_of
 from fedsched.site.twin.replay_facts import matters
+from fedsched.site.twin.replay_problem import problem_of
 from fedsched.slurm import Slurm
 
 if TYPE_CHECKING:

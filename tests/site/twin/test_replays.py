@@ -12,7 +12,7 @@ import fedsched as fs
 from fedsched.core.errors import FederationError, TraceError, TwinError, UnknownNameError
 from fedsched.site.twin import explain, made_dump, read_site, replay
 from fedsched.site.twin.causes import EQUAL, UNEXPLAINED
-from fedsched.site.twin.problem import problem_of
+from fedsched.site.twin.replay_problem import problem_of
 
 if TYPE_CHECKING:
     from pathlib import Path

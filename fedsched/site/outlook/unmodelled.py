@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from fedsched.core.text import counted, first_of
-from fedsched.site.outlook.room import Room
+from fedsched.site.outlook.usable_nodes import Room
 from fedsched.site.steer.picture import are_read
 
 if TYPE_CHECKING:
