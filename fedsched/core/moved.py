@@ -1,4 +1,4 @@
-"""Former names that README or docs have shown: modules and methods still have them, with a DeprecationWarning."""
+"""Former names of modules, of methods and of what packages offer: they still work, with a DeprecationWarning."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
@@ -88,3 +88,17 @@ def install() -> None:
     """Let imports find modules by their former names."""
     if not any(isinstance(finder, _Moved) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Moved())
+
+
+def former_names(package: str, names: Mapping[str, str]) -> Callable[[str], object]:
+    """Return a package's `__getattr__` that finds what was renamed by its former name; `names` has the new ones."""
+
+    def get(name: str) -> object:
+        if name not in names:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        import warnings
+
+        warnings.warn(f"{package}.{name} is now {package}.{names[name]}.", DeprecationWarning, stacklevel=2)
+        return getattr(sys.modules[package], names[name])
+
+    return get

@@ -41,14 +41,14 @@ def atomic_bytes(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    with _complaining(path):
+    with _with_output_errors(path):
         target = _target(path)
         if target is None:
             given = Path(path)
             with _compressed(given, given.open("wb")) as stream:
                 yield stream
             return
-        temporary = _beside(target)
+        temporary = _temporary_path(target)
         try:
             with _compressed(target, temporary.open("xb")) as stream:
                 yield stream
@@ -63,10 +63,10 @@ def check_writable(path: str | PathLike[str]) -> None:
     """Raise the error of `atomic_bytes` if the path cannot be written: before the work, not after it."""
     if is_stdout(path):
         return
-    with _complaining(path):
+    with _with_output_errors(path):
         target = _target(path)
         if target is not None:
-            temporary = _beside(target)  # permissions do not tell of a read-only or full disk, or of a quota
+            temporary = _temporary_path(target)  # permissions do not tell of a read-only or full disk, or of a quota
             try:
                 temporary.touch(exist_ok=False)
             finally:
@@ -91,7 +91,7 @@ def _target(path: str | PathLike[str]) -> Path | None:
     return target
 
 
-def _beside(target: Path) -> Path:
+def _temporary_path(target: Path) -> Path:
     return target.parent / f".{target.name}.{secrets.token_hex(4)}.part"
 
 
@@ -109,7 +109,7 @@ def atomic_text(path: str | PathLike[str]) -> Iterator[TextIO]:
 
 
 @contextmanager
-def _complaining(path: str | PathLike[str]) -> Iterator[None]:
+def _with_output_errors(path: str | PathLike[str]) -> Iterator[None]:
     """Turn the system's error in writing this file into an OutputError that says what to do."""
     try:
         yield

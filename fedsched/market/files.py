@@ -11,7 +11,7 @@ import numpy as np
 from fedsched.core.errors import FedschedError, shortened, unknown_name
 from fedsched.io.atomic import atomic_text
 from fedsched.io.files import parse_toml, read_text
-from fedsched.io.tables.csv import guarded
+from fedsched.io.tables.csv import escaped
 from fedsched.market.environment import WATTS, Environment
 from fedsched.market.requests import Request
 from fedsched.market.slots import Timetable
@@ -103,7 +103,7 @@ def write_windows(assignment: Assignment, path: str | PathLike[str]) -> None:
         rows.writerow(("job", "node", "start", "end", "cost"))
         for request, window in zip(assignment.batch, assignment.windows, strict=True):
             for node, start, end in () if window is None else window.slots:
-                name = guarded(request.name or str(window.job if window else ""))
+                name = escaped(request.name or str(window.job if window else ""))
                 length = request.length * environment.reference / environment.performance[node]
                 cost = float(environment.cost_of(node, start, length))
                 rows.writerow((name, node, start, end, cost))

@@ -11,7 +11,7 @@ import numpy as np
 
 from fedsched.core.errors import FederationError, FieldError, shown, unknown_name
 from fedsched.io.slurm_files.slurm_conf import SlurmConf, read_slurm_conf
-from fedsched.io.slurm_files.slurm_keys import GLOBAL, KEYS, SECTION_OF, Standing
+from fedsched.io.slurm_files.slurm_keys import GLOBAL, KEYS, SECTION_OF, Treatment
 from fedsched.io.slurm_files.slurm_values import is_on
 from fedsched.model.jobs.labels import Labels
 from fedsched.model.power.switching import power_saving_named
@@ -150,7 +150,7 @@ def _set(case: Case, name: str, value: str) -> Case:
 def _check_decides(name: str, value: str) -> None:
     """Raise if a parameter changes nothing here: Slurm has none of that name, or it is not modelled."""
     tables = (KEYS[SCHEDULER], KEYS[GLOBAL])
-    decides = (Standing.MODELLED, Standing.BY_WORD)
+    decides = (Treatment.MODELLED, Treatment.BY_WORD)
     known = {key.name for keys in tables for small, key in keys.items() if key.standing in decides
              and small not in SECTION_OF and small not in OF_FILES}  # fmt: skip
     key = next((keys[name.lower()] for keys in tables if name.lower() in keys), None)
@@ -158,7 +158,7 @@ def _check_decides(name: str, value: str) -> None:
         raise unknown_name("parameter of slurm.conf (as in set.NAME=VALUE)", name, known)
     if key.name in known:
         return
-    why = "decides on no start" if key.standing is Standing.IGNORED else "is not modelled"
+    why = "decides on no start" if key.standing is Treatment.IGNORED else "is not modelled"
     if name.lower() in SECTION_OF or name.lower() in OF_FILES:
         why = "is of a whole file"
     raise FieldError("{scenario}={!r} changes nothing: {} {}; leave it out, or give another file as conf=FILE.",

@@ -12,10 +12,10 @@ import numpy as np
 from fedsched.core.errors import FieldError, unknown_name
 from fedsched.core.text import counted
 from fedsched.io.slurm_files.slurm_conf import features_of
-from fedsched.io.slurm_files.slurm_keys import KEYS, Standing
+from fedsched.io.slurm_files.slurm_keys import KEYS, Treatment
 from fedsched.io.slurm_files.slurm_machine import federation_of
 from fedsched.model.machine.node_ranges import ALL, ranges_of, ranges_text
-from fedsched.site.twin.site import open_to_all
+from fedsched.site.twin.site import admitting_all_jobs
 from fedsched.slurm import Slurm
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # Parameters of a node that are equal for hosts of one kind, by name in small letters.
 _OF_A_KIND = sorted(name for name, key in KEYS["NodeName"].items()
-                    if key.standing is Standing.MODELLED and name != "nodename")  # fmt: skip
+                    if key.standing is Treatment.MODELLED and name != "nodename")  # fmt: skip
 _SIZE = re.compile(r"([+-]?)(\d+(?:\.\d+)?)(%?)", re.ASCII)
 
 
@@ -54,7 +54,7 @@ def resized(case: Case, text: str) -> Case:
     if isinstance(case.policy, Slurm):
         conf, told = _with_hosts(case.policy.conf, chosen, size)
         policy = case.policy.on_another(conf)
-        changed = replace(case, federation=open_to_all(federation_of(conf)), policy=policy)
+        changed = replace(case, federation=admitting_all_jobs(federation_of(conf)), policy=policy)
         changed = changed.noted(f"nodes={text}: {told}")
     else:
         changed = replace(case, federation=_scaled(machine, chosen, size))

@@ -113,13 +113,13 @@ def _of_dump(folder: Path, policy: str) -> Case:
 
     Dependencies, limits and backfill passes are simulated: in another scenario they end waits at other times.
     """
-    from fedsched.site.twin.replay_facts import usual
-    from fedsched.site.twin.replay_problem import problem_of
+    from fedsched.site.twin.replay_facts import default_facts
+    from fedsched.site.twin.replay_problem import replay_problem_of
     from fedsched.site.twin.site import read_site
 
     site = read_site(folder)
-    given = tuple(name for name in usual(site, clocks=False) if name not in DECIDED)
-    problem = problem_of(site, policy, given=given)
+    given = tuple(name for name in default_facts(site, clocks=False) if name not in DECIDED)
+    problem = replay_problem_of(site, policy, given=given)
     there = ~(problem.start < site.begin)  # jobs that ran before are not scheduled here
     notes = (*site.notes, *problem.notes, f"taken as given: {', '.join(given) or 'nothing'}")
     return Case(

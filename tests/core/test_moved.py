@@ -44,3 +44,21 @@ def test_a_former_method_warns_and_is_the_same() -> None:
         assert clock.tock() == 1
     with pytest.warns(DeprecationWarning, match="tick"):
         assert Clock.tock is Clock.tick
+
+
+@pytest.mark.parametrize(
+    ("package", "old", "new"),
+    [
+        ("site.steer", "Hand", "JobChanger"),
+        ("site.steer", "written", "shell_line"),
+        ("site.twin", "GIVENS", "REPLAY_FACTS"),
+    ],
+)
+def test_a_former_name_in_a_package_warns_and_is_the_same(package: str, old: str, new: str) -> None:
+    """Tests that what a package offered is found by its former name, and an unknown name is an AttributeError."""
+    module = import_module(f"fedsched.{package}")
+    with pytest.warns(DeprecationWarning, match=f"fedsched.{package}.{old} is now fedsched.{package}.{new}"):
+        found = getattr(module, old)
+    assert found is getattr(module, new)
+    with pytest.raises(AttributeError, match="no attribute 'nothing_like_it'"):
+        _ = module.nothing_like_it

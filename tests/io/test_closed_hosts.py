@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import fedsched as fs
 from fedsched.io.slurm_files.hosts import Hosts, Place
-from fedsched.io.tables.closed_hosts import KINDS, Host, SiteHosts, Stretch, downtimes_of, name_of, once
+from fedsched.io.tables.closed_hosts import KINDS, Host, SiteHosts, Stretch, downtimes_of, name_of, without_overlaps
 from fedsched.model.time.downtimes import closures_of
 
 LATEST = 12
@@ -30,14 +30,14 @@ def strongest(stretches: list[Stretch], time: float) -> str | None:
 @given(STRETCHES)
 def test_a_host_is_at_each_time_what_is_strongest(stretches: list[Stretch]) -> None:
     """No two of what comes out overlap, none is empty, and no two of one kind touch that one could be."""
-    found = once(stretches)
+    found = without_overlaps(stretches)
     for time in range(LATEST):
         assert strongest(found, time) == strongest(stretches, time)
         assert sum(one.begin <= time < one.end for one in found) <= 1
     assert all(one.begin < one.end for one in found)
     touching = {(one.end, one.kind) for one in found} & {(one.begin, one.kind) for one in found}
     assert not touching
-    assert once(found) == found
+    assert without_overlaps(found) == found
 
 
 @given(st.lists(STRETCHES, min_size=1, max_size=5))
@@ -62,9 +62,8 @@ def test_nodes_are_closed_as_their_hosts_are(hosts: list[list[Stretch]]) -> None
 
 def test_what_touches_keeps_its_names() -> None:
     """Names stand side by side, each once; many are told by their number, and long ones are cut."""
-    assert once([Stretch(0, 5, "drain", "a"), Stretch(5, math.inf, "drain", "b"), Stretch(2, 3, "drain", "a")]) == [
-        Stretch(0, math.inf, "drain", "a, b")
-    ]
+    drains = [Stretch(0, 5, "drain", "a"), Stretch(5, math.inf, "drain", "b"), Stretch(2, 3, "drain", "a")]
+    assert without_overlaps(drains) == [Stretch(0, math.inf, "drain", "a, b")]
     assert name_of(["a|b", "", "a|b", " c\td "]) == "a/b, c\\td"
     assert name_of("abcde") == "a, b, c and 2 more"
     assert len(name_of(["x" * 200])) == 80

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from fedsched.io.slurm_files.sacct_submit import NOTHING, asked_in, worth_reading
+from fedsched.io.slurm_files.sacct_submit import NOTHING, lines_with_requests, requests_in
 from fedsched.io.slurm_files.sacct_waits import begin_of
 
 DEPENDENCIES = [
@@ -56,22 +56,22 @@ UNSURE = [
 @pytest.mark.parametrize(("line", "asked"), DEPENDENCIES)
 def test_the_dependency_of_a_command_line(line: str, asked: str) -> None:
     """Tests that each form of the option is read, after options with and without words, and the last one holds."""
-    assert worth_reading([line]) == [0]
-    found = asked_in(line)
+    assert lines_with_requests([line]) == [0]
+    found = requests_in(line)
     assert (found.dependency, found.maybe_dependency) == (asked, False)
 
 
 @pytest.mark.parametrize("line", NOT_ASKED)
 def test_words_of_a_script_are_no_options(line: str) -> None:
     """Tests that what stands behind the script, or is another option's word, asks for nothing."""
-    assert asked_in(line) == NOTHING
+    assert requests_in(line) == NOTHING
 
 
 @pytest.mark.parametrize("line", UNSURE)
 def test_what_may_be_an_option_is_not_guessed(line: str) -> None:
     """Tests that a dependency where the options may be over already is only said to be there."""
-    assert worth_reading([line]) == [0]
-    found = asked_in(line)
+    assert lines_with_requests([line]) == [0]
+    found = requests_in(line)
     assert (found.dependency, found.maybe_dependency) == ("", True)
 
 
@@ -89,14 +89,14 @@ def test_what_may_be_an_option_is_not_guessed(line: str) -> None:
 )
 def test_the_begin_of_a_command_line(line: str, begin: str) -> None:
     """Tests that a time is read whole though its quotes are lost, and no word of a script with it."""
-    assert worth_reading([line]) == [0]
-    assert asked_in(line).begin == begin
+    assert lines_with_requests([line]) == [0]
+    assert requests_in(line).begin == begin
 
 
 def test_a_begin_that_may_be_the_scripts_is_not_guessed() -> None:
     """Tests that a time behind the script is only said to be there, and a number there is not."""
-    assert asked_in("sbatch --comment=a b --begin=16:00 job.sh").maybe_begin
-    assert not asked_in("sbatch job.sh -b 16").maybe_begin
+    assert requests_in("sbatch --comment=a b --begin=16:00 job.sh").maybe_begin
+    assert not requests_in("sbatch job.sh -b 16").maybe_begin
 
 
 NOW = datetime(2026, 3, 31, 15, 30, 20, tzinfo=UTC).timestamp()
@@ -159,5 +159,5 @@ def test_clocks_on_walls_are_known_where_the_dump_shows_them() -> None:
 def test_a_nice_value_that_slurm_refuses_takes_nothing() -> None:
     """A dump whose job asked for 4294967196 is read as any other."""
     values = ("-100", "2147483645", "4294967196", "-9999999999", "much")
-    assert [asked_in(f"sbatch --nice={one} job.sh").nice for one in values] == [-100, 2_147_483_645, 0, 0, 0]
-    assert asked_in("sbatch --nice job.sh").nice == 100
+    assert [requests_in(f"sbatch --nice={one} job.sh").nice for one in values] == [-100, 2_147_483_645, 0, 0, 0]
+    assert requests_in("sbatch --nice job.sh").nice == 100

@@ -9,7 +9,7 @@ import pytest
 
 import fedsched as fs
 from fedsched.io.slurm_files.sacct import KNOWN, parsed
-from fedsched.io.slurm_files.sacct_submit import asked_in, worth_reading
+from fedsched.io.slurm_files.sacct_submit import lines_with_requests, requests_in
 from fedsched.io.slurm_files.slurm_options import (
     ASSUMED,
     COUNTED,
@@ -72,8 +72,8 @@ def test_dumps_ask_for_what_tells_of_options() -> None:
 def test_each_option_that_is_not_modelled_is_counted(option: str) -> None:
     """Tests that a line with such an option is worth reading and says so."""
     line = f"sbatch --{option}=1 job.sh"
-    assert worth_reading([line]) == [0]
-    assert asked_in(line).beyond == (f"--{option}",)
+    assert lines_with_requests([line]) == [0]
+    assert requests_in(line).beyond == (f"--{option}",)
 
 
 @pytest.mark.parametrize(
@@ -90,8 +90,8 @@ def test_each_option_that_is_not_modelled_is_counted(option: str) -> None:
 )
 def test_letters_ranges_and_values_are_told_apart(line: str, beyond: tuple[str, ...]) -> None:
     """Tests that letters count as the options they stand for, and that a script's own words do not."""
-    assert asked_in(line).beyond == beyond
-    assert worth_reading([line]) == [0] or not beyond
+    assert requests_in(line).beyond == beyond
+    assert lines_with_requests([line]) == [0] or not beyond
 
 
 def test_what_only_command_lines_ask_for_is_read_or_counted(tmp_path: Path) -> None:
@@ -148,9 +148,9 @@ def test_the_first_of_several_partitions_is_taken_everywhere(policy: str) -> Non
         jobs = fs.Workload(submit=[0, 0, 0], tasks=2, runtime=[5, 5, 5], labels={"partition": np.array(asked)})
         schedule = fs.simulate(jobs, machine, policy)
         schedule.verify()
-        several = sum("," in one for one in asked)
-        said = f"{several} jobs for one of several partitions (the first is taken)"
-        assert (said in schedule.unmodelled) == (several > 0)
+        several_names = sum("," in one for one in asked)
+        said = f"{several_names} jobs for one of several partitions (the first is taken)"
+        assert (said in schedule.unmodelled) == (several_names > 0)
         return schedule.start
 
     assert start("a,b", "b", "a,b").tolist() == start("a", "b", "a").tolist() == [0, 0, 5]

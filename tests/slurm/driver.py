@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from fedsched.site.steer import Aims, Undo, Watch, plan, read_queue
 from fedsched.site.steer.commands import Shell
-from fedsched.site.steer.runners import Recorded
+from fedsched.site.steer.runners import RecordedRunner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +49,8 @@ def steer(folder: str | Path, lease: float | None, tell: Callable[[str], None]) 
 
 def main(folder: str, lease: str = "") -> None:
     """Steer for ever, and print what is done."""
-    plan(read_queue(Recorded("sample")), AIMS)  # its kernels are loaded: moments after "ready" are those of watching
+    # Loads the kernels: what comes after "ready" is watching alone.
+    plan(read_queue(RecordedRunner("sample")), AIMS)
     steer(folder, float(lease) if lease else None, lambda line: print(line, flush=True))
 
 

@@ -3,6 +3,6 @@
 from slurm.driver import AIMS
 
 from fedsched.site.steer import plan, read_queue
-from fedsched.site.steer.runners import Recorded
+from fedsched.site.steer.runners import RecordedRunner
 
-plan(read_queue(Recorded("sample")), AIMS)
+plan(read_queue(RecordedRunner("sample")), AIMS)

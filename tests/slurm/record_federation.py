@@ -17,7 +17,7 @@ from support.beside_slurm import Beside
 
 from fedsched.site.steer import read_queue
 from fedsched.site.steer.reading import read_siblings
-from fedsched.site.steer.runners import Keeping
+from fedsched.site.steer.runners import RecordingRunner
 
 KEPT = {
     "jobs": (
@@ -53,7 +53,7 @@ def main() -> None:
             submit(north, nodes, minutes, LATER, OURS, f"--uid={user}", f"--job-name=job{k}")
         submit(north, 1, 30, LATER, "--uid=lp", "--job-name=its-own-time")
         read_queue(Beside(north))
-        read_siblings(Keeping(Beside(north), folder))
+        read_siblings(RecordingRunner(Beside(north), folder))
     for path in folder.iterdir():
         path.write_text(_shorter(path), encoding="utf-8")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.io.slurm_files.accounts import Used, read_usage
+from fedsched.io.slurm_files.accounts import Usage, read_usage
 from fedsched.io.slurm_files.slurm_conf import read_slurm_conf
 from fedsched.slurm.conf.job_factors import JobRequest
 from fedsched.slurm.priority.associations import Association, Associations, Qos
@@ -65,7 +65,7 @@ class Recorded:
         """Return the jobs, as they were told of after a tick."""
         return read_queue(self.folder / f"{kept}.jobs")
 
-    def usage(self, kept: int) -> dict[tuple[str, str], Used]:
+    def usage(self, kept: int) -> dict[tuple[str, str], Usage]:
         """Return who had used how much by then."""
         return read_usage(self.folder / f"{kept}.shares")
 

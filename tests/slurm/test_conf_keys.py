@@ -12,7 +12,7 @@ import pytest
 from slurm.test_said import said_of
 
 from fedsched.io.slurm_files.slurm_conf import KINDS
-from fedsched.io.slurm_files.slurm_keys import FIRST, GLOBAL, KEYS, LAST, SECTIONS, Standing, keys_of, names_of
+from fedsched.io.slurm_files.slurm_keys import FIRST, GLOBAL, KEYS, LAST, SECTIONS, Treatment, keys_of, names_of
 from fedsched.slurm.conf.parameters import NUMBERS, SWITCHES
 
 NAMES = Path(__file__).parents[1] / "io" / "slurm_names"
@@ -31,8 +31,8 @@ def test_every_key_of_slurm_is_in_the_table(version: str) -> None:
 
 def test_the_table_and_the_readers_agree() -> None:
     """The words that are numbers here are those that are modelled; lists of words and kinds of lines are known."""
-    assert {*NUMBERS, *SWITCHES} - {"bf_continue"} == set(names_of("SchedulerParameters", Standing.MODELLED))
-    assert set(LISTS) == set(names_of(GLOBAL, Standing.BY_WORD)) | {"SchedulerParameters"}
+    assert {*NUMBERS, *SWITCHES} - {"bf_continue"} == set(names_of("SchedulerParameters", Treatment.MODELLED))
+    assert set(LISTS) == set(names_of(GLOBAL, Treatment.BY_WORD)) | {"SchedulerParameters"}
     assert set(KINDS) <= {section.lower() for section in SECTIONS}
 
 
@@ -40,29 +40,29 @@ def test_a_key_of_the_cluster_is_said_as_it_stands(tmp_path: Path) -> None:
     """What is not modelled or assumed is named where it occurs, and what decides nothing is not."""
     of_priorities = "PriorityType=priority/multifactor\n"
     for key in KEYS[GLOBAL].values():
-        if key.standing in (Standing.BY_WORD, Standing.MODELLED) or key.name == "DownNodes":
+        if key.standing in (Treatment.BY_WORD, Treatment.MODELLED) or key.name == "DownNodes":
             continue
         said = said_of(tmp_path, f"{of_priorities}{key.name}=77")
-        assert (key.name in said) == (key.standing is not Standing.IGNORED), key
-        if key.standing is not Standing.IGNORED:
+        assert (key.name in said) == (key.standing is not Treatment.IGNORED), key
+        if key.standing is not Treatment.IGNORED:
             assert all(key.name not in said_of(tmp_path, f"{key.name}={value}") for value in key.usual), key
 
 
 def test_a_word_of_a_list_is_said_as_it_stands(tmp_path: Path) -> None:
     """As a key is; of what is chosen by cores and memory all words are named where nodes are given whole."""
     for section in (one for one in LISTS if one != "SelectTypeParameters"):
-        for key in keys_of(section, Standing.NOT_MODELLED, Standing.IGNORED):
+        for key in keys_of(section, Treatment.NOT_MODELLED, Treatment.IGNORED):
             said = said_of(tmp_path, f"PriorityType=priority/multifactor\n{section}={key.name}")
-            assert (key.name in said) == (key.standing is Standing.NOT_MODELLED), key
+            assert (key.name in said) == (key.standing is Treatment.NOT_MODELLED), key
 
 
 def test_keys_of_nodes_and_partitions_are_said_as_they_stand(tmp_path: Path) -> None:
     """The facts of the machine name what is not modelled, and what policy slurm alone takes note of."""
     for where in ("NodeName", "PartitionName"):
-        for key in keys_of(where, Standing.NOT_MODELLED, Standing.IGNORED):
+        for key in keys_of(where, Treatment.NOT_MODELLED, Treatment.IGNORED):
             words = {"node" if where == "NodeName" else "partition": f"{key.name}=77"}
             named = f"{CALLED.get(key.name, key.name)} of " in said_of(tmp_path, **words)
-            assert named == (key.standing is Standing.NOT_MODELLED), key
+            assert named == (key.standing is Treatment.NOT_MODELLED), key
 
 
 @pytest.mark.parametrize(

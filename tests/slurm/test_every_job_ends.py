@@ -19,8 +19,8 @@ from slurm.recorder import settings_of
 from support.beside_slurm import Beside
 
 from fedsched.core.errors import SteerError
-from fedsched.site.steer import CommandError, Hand, Undo, read_queue
-from fedsched.site.steer.state_files import only_one
+from fedsched.site.steer import CommandError, JobChanger, Undo, read_queue
+from fedsched.site.steer.state_files import exclusive_lock
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -212,8 +212,8 @@ def asked(runner: Beside) -> Queue:
 def undone(runner: Beside, path: Path) -> bool:
     """Undo all, as `fedsched apply --undo` does; return whether it was: else it says why, and is to be called again."""
     try:
-        with only_one(path):
-            Hand(runner, Undo.open(path, "referee")).restore()
+        with exclusive_lock(path):
+            JobChanger(runner, Undo.open(path, "referee")).restore()
     except SteerError:
         return False
     return True

@@ -13,7 +13,7 @@ from support.beside_slurm import Beside
 
 from fedsched.core.errors import SteerError
 from fedsched.site.steer import Aims
-from fedsched.site.steer.placement_changes import Placed, Placer
+from fedsched.site.steer.placement_changes import PlacementChanger, PlacementUndo
 from fedsched.site.steer.placing import place
 from fedsched.site.steer.reading import read_siblings
 
@@ -89,7 +89,7 @@ def test_jobs_are_placed_and_taken_back(short_path: Path) -> None:
         assert chosen.keys() == {wide, small, after}
         assert chosen[wide] == "north"
         kept = short_path / "placed.json"
-        placer = Placer(runner, Placed.open(kept))
+        placer = PlacementChanger(runner, PlacementUndo.open(kept))
         assert placer.carry_out(placing, placing.placements) == 3
         for number, name in chosen.items():
             assert seen(north, number).keys() == {name}, number
@@ -99,7 +99,7 @@ def test_jobs_are_placed_and_taken_back(short_path: Path) -> None:
         waiting = [number for number in chosen if all(job.waits for job in seen(north, number).values())]
         assert wide in waiting
         begin = {job.number: job.eligible for queue in placing.queues.values() for job in queue.jobs}
-        Placer(runner, Placed.open(kept)).undo()
+        PlacementChanger(runner, PlacementUndo.open(kept)).undo()
         assert not kept.exists()
         for number in waiting:
             found = seen(north, number)
@@ -115,17 +115,17 @@ def test_who_is_killed_between_two_commands_leaves_a_job_that_starts(short_path:
         kept = short_path / "placed.json"
         placing = place(read_siblings(Beside(north)), AIMS)
         with pytest.raises(SteerError, match="lp may not change"):
-            Placer(Beside(north, "lp"), Placed(None)).carry_out(placing, placing.placements)
+            PlacementChanger(Beside(north, "lp"), PlacementUndo(None)).carry_out(placing, placing.placements)
         assert seen(north, number).keys() == {"north", "south"}
         with pytest.raises(KeyboardInterrupt):
-            Placer(Killed(north, "games"), Placed.open(kept)).carry_out(placing, placing.placements)
+            PlacementChanger(Killed(north, "games"), PlacementUndo.open(kept)).carry_out(placing, placing.placements)
         (name, job), = seen(north, number).items()
         assert job.waits
         assert job.eligible > read_siblings(Beside(north))[name].now + 6 * DAY
         assert job.siblings == (name,)
         again = place(read_siblings(Beside(north)), AIMS)
         assert [(one.job.number, one.cluster) for one in again.placements] == [(number, name)]
-        Placer(Beside(north, "games"), Placed.open(kept)).carry_out(again, again.placements)
+        PlacementChanger(Beside(north, "games"), PlacementUndo.open(kept)).carry_out(again, again.placements)
         assert until_it_runs(north, number) == name
 
 
@@ -139,11 +139,11 @@ def test_an_array_begins_where_it_was_submitted(short_path: Path) -> None:
         assert [(one.job.number, one.cluster) for one in placing.placements] == [(number, "north")]
         assert placing.placements[0].start <= placing.now + 1.0
         kept = short_path / "placed.json"
-        assert Placer(Beside(north), Placed.open(kept)).carry_out(placing, placing.placements) == 1
+        assert PlacementChanger(Beside(north), PlacementUndo.open(kept)).carry_out(placing, placing.placements) == 1
         until = time.monotonic() + 60.0
         while len(north.ask("squeue", "-h", "-t", "R", "-o", "%A").split()) < 2 and time.monotonic() < until:
             time.sleep(0.2)
-        Placer(Beside(north), Placed.open(kept)).undo()
+        PlacementChanger(Beside(north), PlacementUndo.open(kept)).undo()
         assert not kept.exists()
         left = seen(north, number)["north"]
         assert (left.tasks, left.waits) == (2, True)

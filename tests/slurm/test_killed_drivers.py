@@ -19,8 +19,8 @@ from slurm.driver import AIMS, ENVIRONMENT, UNDO
 from slurm.recorder import settings_of
 from support.beside_slurm import Beside
 
-from fedsched.site.steer import Hand, Undo, plan, read_queue
-from fedsched.site.steer.runners import Recorded
+from fedsched.site.steer import JobChanger, Undo, plan, read_queue
+from fedsched.site.steer.runners import RecordedRunner
 
 FACTOR = 30.0
 KILLS = 20
@@ -64,7 +64,7 @@ def test_a_driver_that_is_killed_at_twenty_moments(short_path: Path) -> None:
 def steered_and_undone(folder: Path) -> None:
     """Play it once in a folder."""
     draw = random.Random(8)
-    plan(read_queue(Recorded("sample")), AIMS)  # so that drivers need not compile
+    plan(read_queue(RecordedRunner("sample")), AIMS)  # so that drivers need not compile
     with SlurmCluster(folder / "slurm", nodes=NODES, settings=settings_of("backfill"), factor=FACTOR) as slurm:
         (folder / ENVIRONMENT).write_text(json.dumps(slurm._environment), encoding="utf-8")
         for _ in range(JOBS):
@@ -82,7 +82,7 @@ def steered_and_undone(folder: Path) -> None:
         assert {re.findall(r" (Nice|StartTime)=", line)[0] for line in updates} == {"Nice", "StartTime"}
         undo = Undo.open(folder / UNDO, "referee")
         assert undo.jobs
-        Hand(runner, undo).restore()
+        JobChanger(runner, undo).restore()
         assert not (folder / UNDO).exists()
         queue = read_queue(runner)
         assert {job.nice for job in queue.waiting} == {0}

@@ -11,7 +11,7 @@ from slurm.record import TRIED
 
 import fedsched as fs
 from fedsched.core.errors import FederationError, InfeasibleError
-from fedsched.io.slurm_files.slurm_keys import GLOBAL, Standing, names_of
+from fedsched.io.slurm_files.slurm_keys import GLOBAL, Treatment, names_of
 from fedsched.slurm.conf.memory import with_memory
 from fedsched.slurm.conf.parameters import tiers_of
 from fedsched.slurm.priority.associations import Association, Associations
@@ -132,9 +132,9 @@ def test_what_says_nothing_changes_nothing(line: str, tmp_path: Path) -> None:
 def test_every_parameter_is_there() -> None:
     """Whatever decides on starts, or is assumed, has a line on the page."""
     words = {word.lower() for word in re.findall(r"\w+", PAGE.read_text(encoding="utf-8"))}
-    decisive = [one for one in Standing if one is not Standing.IGNORED]
+    decisive = [one for one in Treatment if one is not Treatment.IGNORED]
     names = {name for section in (GLOBAL, "NodeName", "PartitionName") for name in names_of(section, *decisive)}
     names |= {name for words in ("SchedulerParameters", "PriorityFlags", "SelectTypeParameters")
-              for name in names_of(words, Standing.MODELLED)}  # fmt: skip
+              for name in names_of(words, Treatment.MODELLED)}  # fmt: skip
     names -= {"ClusterName", "SLURM_VERSION", "NodeSet", "Features"}  # whose a file is, and other spellings
     assert {name for name in names if name.lower() not in words} == set()

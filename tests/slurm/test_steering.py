@@ -14,7 +14,7 @@ from slurm.faults import Squeue, begin_controller, kill_controller
 from support.beside_slurm import Beside
 
 from fedsched.core.errors import SteerError
-from fedsched.site.steer import Aims, CommandError, Hand, SetByHandError, Undo, Watch, plan, read_queue
+from fedsched.site.steer import Aims, CommandError, JobChanger, SetByHandError, Undo, Watch, plan, read_queue
 from fedsched.site.steer.commands import RefusedError, begin_at, give_nice
 
 if TYPE_CHECKING:
@@ -66,10 +66,10 @@ def test_an_order_is_given_and_taken_back(weighed: str, short_path: Path) -> Non
         found = plan(queue, AIMS)
         assert found.gain > 60.0
         path = short_path / "undo.json"
-        Hand(runner, Undo.open(path, queue.cluster)).apply(found)
+        JobChanger(runner, Undo.open(path, queue.cluster)).apply(found)
         assert [job.number for job in read_queue(runner).waiting] == [job.number for job in found.order]
         assert nices(slurm) != {"0"}
-        undone, others = Hand(runner, Undo.open(path, queue.cluster)).restore()
+        undone, others = JobChanger(runner, Undo.open(path, queue.cluster)).restore()
         assert (undone, others) == (len(found.changes), [])
         assert nices(slurm) == {"0"}
         assert not path.exists()
@@ -85,7 +85,7 @@ def test_priorities_set_by_hand_are_seen_on_a_real_slurm(short_path: Path) -> No
         job = found.changes[-1]
         slurm.tell("scontrol", "update", f"JobId={job.number}", f"Priority={job.priority + 1}")
         with pytest.raises(SetByHandError, match=f"Job {job.number}: its priority does not follow its Nice"):
-            Hand(runner, Undo.open(short_path / "undo.json", "referee")).apply(found)
+            JobChanger(runner, Undo.open(short_path / "undo.json", "referee")).apply(found)
         assert nices(slurm) == {"0"}
 
 
@@ -227,7 +227,7 @@ def test_what_only_a_real_slurm_prints_is_read_and_changed(short_path: Path) -> 
         assert queue.job(first).nice == -100
         several = next(job for job in queue.jobs if job.number == int(array))
         assert (several.tasks, several.target) == (60, f"{array}_[{squares}]")
-        hand = Hand(runner, Undo.open(short_path / "undo.json", "referee"))
+        hand = JobChanger(runner, Undo.open(short_path / "undo.json", "referee"))
         assert hand.run(several, give_nice(several.target, 7))
         assert read_queue(runner).job(several.target).nice == 7
         with pytest.raises(RefusedError, match="Invalid job id"):
@@ -261,13 +261,13 @@ def test_what_an_owner_a_coordinator_and_an_operator_may(short_path: Path) -> No
             undo = Undo.open(short_path / f"{who}.json", "referee")
             if not may:
                 with pytest.raises(SteerError, match="mail may not change"):
-                    Hand(runner, undo).apply(found)
+                    JobChanger(runner, undo).apply(found)
                 with pytest.raises(CommandError, match="Invalid user id"):
                     runner.run(give_nice(found.changes[0].target, 3))
                 continue
-            Hand(runner, undo).apply(found)
+            JobChanger(runner, undo).apply(found)
             assert nices(slurm) != {"0"}
-            Hand(runner, undo).restore()
+            JobChanger(runner, undo).restore()
             assert nices(slurm) == {"0"}
             runner.run(begin_at(found.changes[0].target, runner.now() + 60.0))
             if who == "man":

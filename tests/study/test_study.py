@@ -15,7 +15,7 @@ from fedsched.core.errors import FieldError, TraceError, UnknownNameError
 from fedsched.io.slurm_files.slurm_conf import read_slurm_conf
 from fedsched.io.slurm_files.slurm_machine import federation_of
 from fedsched.site.twin import figures, made_dump, replay
-from fedsched.site.twin.site import open_to_all
+from fedsched.site.twin.site import admitting_all_jobs
 from fedsched.slurm import Slurm
 from fedsched.study import Case, change_of, sweep_of
 from fedsched.study.page import energies
@@ -300,7 +300,7 @@ def under_slurm(jobs: fs.Workload, tmp_path: Path) -> Case:
     path = tmp_path / "slurm.conf"
     path.write_text(CONF, encoding="utf-8")
     policy = Slurm(read_slurm_conf(path))
-    return Case(workload=jobs, federation=open_to_all(federation_of(policy.conf)), policy=policy)
+    return Case(workload=jobs, federation=admitting_all_jobs(federation_of(policy.conf)), policy=policy)
 
 
 @pytest.mark.parametrize(

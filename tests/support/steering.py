@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from support.fake_slurm import NOW, FakeSlurm, Job, running
 
-from fedsched.site.steer import Aims, Choice, Hand, Undo, Watch, plan, read_queue
+from fedsched.site.steer import Aims, Choice, JobChanger, Undo, Watch, plan, read_queue
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,9 +36,9 @@ def crowd(seed: int, jobs: int = 9, **others: object) -> FakeSlurm:
     return FakeSlurm.of(running(1, "1-3"), running(2, "4", minutes=12), *waiting, **others)
 
 
-def hand_of(fake: FakeSlurm, path: Path) -> Hand:
+def hand_of(fake: FakeSlurm, path: Path) -> JobChanger:
     """Return what changes the fake's jobs."""
-    return Hand(fake, Undo.open(path, "fake"))
+    return JobChanger(fake, Undo.open(path, "fake"))
 
 
 def planned(fake: FakeSlurm, *, leave: frozenset[int] = frozenset()) -> Plan:

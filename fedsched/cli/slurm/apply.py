@@ -12,7 +12,7 @@ from fedsched.cli.slurm import steering
 from fedsched.core.text import counted, first_of
 
 if TYPE_CHECKING:
-    from fedsched.site.steer import Aims, Hand, Queue
+    from fedsched.site.steer import Aims, JobChanger, Queue
 
 
 def command(
@@ -37,16 +37,16 @@ def command(
     fedsched apply --recorded sample --dry-run
     """
     from fedsched.core.errors import SteerError
-    from fedsched.site.steer import Hand, Undo, read_queue
-    from fedsched.site.steer.state_files import only_one
+    from fedsched.site.steer import JobChanger, Undo, read_queue
+    from fedsched.site.steer.state_files import exclusive_lock
 
     runner = steering.runner_of(recorded)
     if recorded is not None and not dry_run:
         raise SteerError("--recorded: a record cannot be changed; add --dry-run, or leave --recorded out to use Slurm.")
     queue = read_queue(runner, clocks=not undo)
     file = steering.undo_file_of("undo", queue.cluster, undo_file, state, recorded=recorded, dry_run=dry_run)
-    with only_one(None if dry_run else file):
-        hand = Hand(runner, Undo.open(file, queue.cluster, only_read=dry_run))
+    with exclusive_lock(None if dry_run else file):
+        hand = JobChanger(runner, Undo.open(file, queue.cluster, only_read=dry_run))
         try:
             if undo:
                 _undone(hand, queue, json=json, dry_run=dry_run)
@@ -59,12 +59,12 @@ def command(
     return 0
 
 
-def _undone(hand: Hand, queue: Queue, *, json: bool, dry_run: bool) -> None:
-    from fedsched.site.steer import written
+def _undone(hand: JobChanger, queue: Queue, *, json: bool, dry_run: bool) -> None:
+    from fedsched.site.steer import shell_line
     from fedsched.site.steer.commands import restoring
 
     others = [job.target for job in hand.undo.follow(queue.jobs, partial(say, err=True), unread=queue.unread)]
-    wanted = [written(command) for _, command in restoring(queue, hand.undo)]
+    wanted = [shell_line(command) for _, command in restoring(queue, hand.undo)]
     if not dry_run:
         hand.restore()
     if json:
@@ -77,8 +77,8 @@ def _undone(hand: Hand, queue: Queue, *, json: bool, dry_run: bool) -> None:
         say(f"not restored, because another user has changed them since: {first_of(others)}", err=True)
 
 
-def _given(hand: Hand, queue: Queue, aims: Aims, *, json: bool, dry_run: bool) -> None:
-    from fedsched.site.steer import plan, written
+def _given(hand: JobChanger, queue: Queue, aims: Aims, *, json: bool, dry_run: bool) -> None:
+    from fedsched.site.steer import plan, shell_line
     from fedsched.site.steer.commands import commands_of
     from fedsched.site.steer.rights import check_federation
 
@@ -87,7 +87,7 @@ def _given(hand: Hand, queue: Queue, aims: Aims, *, json: bool, dry_run: bool) -
     theirs |= hand.undo.strangers
     aims = replace(aims, choice=replace(aims.choice, leave=aims.choice.leave | theirs))
     found = plan(queue, aims, former=hand.undo.former, promises=hand.undo.promises())
-    wanted = [written(command) for command in commands_of(found)]
+    wanted = [shell_line(command) for command in commands_of(found)]
     if not json:
         steering.say_plan(found)
         for line in wanted:

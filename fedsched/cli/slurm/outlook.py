@@ -66,11 +66,11 @@ def _present(folder: Path | None) -> Present:
     """Return the cluster in a folder, or the live one; then each Slurm command is printed before it is run."""
     from fedsched.site.outlook import present
     from fedsched.site.steer import Shell
-    from fedsched.site.steer.runners import Announced
+    from fedsched.site.steer.runners import AnnouncingRunner
 
     if folder is not None:
         return present(folder)
-    return present(Announced(Shell(), lambda command: say(f"fedsched: {command}", err=True)))
+    return present(AnnouncingRunner(Shell(), lambda command: say(f"fedsched: {command}", err=True)))
 
 
 def _say_outlook(found: Outlook) -> None:

@@ -15,7 +15,7 @@ from fedsched.core.text import counted
 
 if TYPE_CHECKING:
     from fedsched.site.steer import Aims
-    from fedsched.site.steer.placement_changes import Placer
+    from fedsched.site.steer.placement_changes import PlacementChanger
     from fedsched.site.steer.placing import Placing
 
 COLUMNS = ("job", "user", "account", "nodes", "limit", "may go to", "cluster", "starts", "from now")
@@ -57,9 +57,9 @@ def command(
     from fedsched.core.errors import FedschedError, SteerError
     from fedsched.site.steer import Aims
     from fedsched.site.steer.machine_read import CONFIG, settings_of
-    from fedsched.site.steer.placement_changes import Placed, Placer
-    from fedsched.site.steer.runners import Rehearsal
-    from fedsched.site.steer.state_files import only_one
+    from fedsched.site.steer.placement_changes import PlacementChanger, PlacementUndo
+    from fedsched.site.steer.runners import RehearsalRunner
+    from fedsched.site.steer.state_files import exclusive_lock
     from fedsched.site.steer.watching import PATIENCE
 
     if recorded is not None and not dry_run:
@@ -76,11 +76,11 @@ def command(
     )
     here = settings_of(runner.run(CONFIG))[0].get("clustername", "cluster")
     file = steering.undo_file_of("placed", here, undo_file, state, recorded=recorded, dry_run=dry_run)
-    with only_one(None if dry_run else file):
-        placed = Placed.open(file, only_read=dry_run)
+    with exclusive_lock(None if dry_run else file):
+        placed = PlacementUndo.open(file, only_read=dry_run)
         if dry_run:
-            runner = Rehearsal(runner)  # nothing is changed
-        placer = Placer(runner, placed, (lambda _: None) if json and dry_run else partial(say, err=json))
+            runner = RehearsalRunner(runner)  # nothing is changed
+        placer = PlacementChanger(runner, placed, (lambda _: None) if json and dry_run else partial(say, err=json))
         if undo:
             _undone(placer, json=json, dry_run=dry_run)
             return 0
@@ -102,17 +102,17 @@ def command(
     return 0
 
 
-def _undone(placer: Placer, *, json: bool, dry_run: bool) -> None:
-    from fedsched.site.steer import written
+def _undone(placer: PlacementChanger, *, json: bool, dry_run: bool) -> None:
+    from fedsched.site.steer import shell_line
 
-    commands = [written(one) for one in placer.undo()]
+    commands = [shell_line(one) for one in placer.undo()]
     if json:
         print_json({"commands": commands})
     else:
         say(f"{'to undo' if dry_run else 'undone'}: {counted(len(commands), 'command')}")
 
 
-def _looked(placer: Placer, aims: Aims, due: float | None, *, json: bool, dry_run: bool) -> None:
+def _looked(placer: PlacementChanger, aims: Aims, due: float | None, *, json: bool, dry_run: bool) -> None:
     from fedsched.site.steer.placing import place
     from fedsched.site.steer.reading import read_siblings
 

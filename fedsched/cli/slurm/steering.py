@@ -110,14 +110,13 @@ STEERED = Steered()
 def runner_of(recorded: Path | None, keep: Path | None = None, *, sparing: bool = False) -> Runner:
     """Return the runner of Slurm's commands, which prints each on stderr first; or a record of their output."""
     from fedsched.site.steer import Shell
-    from fedsched.site.steer.runners import Announced, Keeping
-    from fedsched.site.steer.runners import Recorded as Record
+    from fedsched.site.steer.runners import AnnouncingRunner, RecordedRunner, RecordingRunner
 
-    runner: Runner = Shell() if recorded is None else Record(recorded)
+    runner: Runner = Shell() if recorded is None else RecordedRunner(recorded)
     if keep is not None:
-        runner = Keeping(runner, keep)
+        runner = RecordingRunner(runner, keep)
     if recorded is None:
-        runner = Announced(runner, lambda command: say(f"fedsched: {command}", err=True), sparing=sparing)
+        runner = AnnouncingRunner(runner, lambda command: say(f"fedsched: {command}", err=True), sparing=sparing)
     return runner
 
 
@@ -213,7 +212,7 @@ def _share(before: float, after: float) -> str:
 
 def plan_as_json(plan: Plan) -> dict[str, object]:
     """Return a plan for --json; times are in seconds since 1970."""
-    from fedsched.site.steer import written
+    from fedsched.site.steer import shell_line
     from fedsched.site.steer.commands import commands_of
 
     before, after = plan.waits
@@ -231,6 +230,6 @@ def plan_as_json(plan: Plan) -> dict[str, object]:
         "gap": plan.gap,
         "drift": dict(plan.drift),
         "left": plan.left,
-        "commands": [written(command) for command in commands_of(plan)],
+        "commands": [shell_line(command) for command in commands_of(plan)],
         "notes": list(plan.notes),
     }  # fmt: skip

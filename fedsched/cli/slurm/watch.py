@@ -48,7 +48,7 @@ def command(
     fedsched watch --recorded sample --looks 1 --dry-run --strict --lease 600
     """
     from fedsched.site.steer import Undo, Watch, read_queue
-    from fedsched.site.steer.runners import Rehearsal
+    from fedsched.site.steer.runners import RehearsalRunner
     from fedsched.site.steer.state_files import state_file
 
     only_said = dry_run or recorded is not None
@@ -56,7 +56,7 @@ def command(
     cluster = read_queue(runner).cluster
     file = None if only_said else state_file("undo", cluster, file=undo_file, folder=state)
     watch = Watch(
-        Rehearsal(runner) if only_said else runner,
+        RehearsalRunner(runner) if only_said else runner,
         Undo.open(file, cluster),
         steered.aims(),
         interval=pause,

@@ -128,7 +128,7 @@ def read_events(text: str, terms: Terms) -> list[Downtime]:
         kinds = listed([f"{count:,} {kind}" for kind, count in others.items()])
         terms.leave_out(f"{counted(others.total(), 'event')} that say nothing of machines ({kinds})")
     named = SiteHosts(federation, Hosts(places, terms.path))
-    return downtimes_of(closed, named, terms.path, terms.in_the_way)
+    return downtimes_of(closed, named, terms.path, terms.outage_effect)
 
 
 def _place(machine: int, federation: Federation) -> Place:

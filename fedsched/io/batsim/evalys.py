@@ -9,7 +9,7 @@ import numpy as np
 
 from fedsched.core.errors import ScheduleError
 from fedsched.io.atomic import atomic_text
-from fedsched.io.tables.csv import guarded
+from fedsched.io.tables.csv import escaped
 from fedsched.model.power.watts import drawn_watts, watts_of
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def write_jobs(schedule: Schedule, path: str | PathLike[str]) -> None:
             rows.writerow(
                 (
                     int(w.id[j]),
-                    guarded(w.name),
+                    escaped(w.name),
                     f"delay{float(w.runtime[j])!r}",
                     submit,
                     int(w.tasks[j]),

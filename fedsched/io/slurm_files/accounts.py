@@ -90,11 +90,11 @@ def read_accounts(*paths: str | PathLike[str]) -> Accounts:
         elif _LINE.fullmatch(first):
             _read_dump(found, lines, path)
         else:
-            _follow(found, lines, path)
+            _run_script(found, lines, path)
     return found
 
 
-def named(word: str) -> str:
+def canonical_name(word: str) -> str:
     """Return the name that is used here for a name in a file."""
     small = word.strip().lower()
     return _SAME.get(small, small)
@@ -106,16 +106,16 @@ def _words_of(text: str, where: str) -> Iterator[tuple[str, str]]:
         name, mark, value = part.partition("=")
         if not mark:
             raise TraceError(f"{where}: {shortened(repr(part))} is no NAME=VALUE.")
-        yield named(name), value.strip().strip("'\"")
+        yield canonical_name(name), value.strip().strip("'\"")
 
 
 def _table_of(header: str) -> str | None:
-    names = {named(name) for name in header.split("|")}
+    names = {canonical_name(name) for name in header.split("|")}
     return next((kind for kind, least in _TABLES.items() if names.issuperset(least)), None)
 
 
 def _read_table(found: Accounts, lines: list[tuple[int, str]], path: str, kind: str) -> None:
-    names = [named(name) for name in lines[0][1].split("|")]
+    names = [canonical_name(name) for name in lines[0][1].split("|")]
     above = [""]  # the accounts above the last row, if indentation shows the tree
     indented = any(line.split("|")[names.index("account")].startswith(" ") for _, line in lines if "account" in names)
     for k, line in lines[1:]:
@@ -172,7 +172,7 @@ def add_association(found: Accounts, entry: Entry) -> None:
     found.associations[key] = entry if before is None else Entry(entry.where, before.words | words)
 
 
-def _follow(found: Accounts, lines: list[tuple[int, str]], path: str) -> None:
+def _run_script(found: Accounts, lines: list[tuple[int, str]], path: str) -> None:
     """Apply the commands of a script to the accounts."""
     for k, line in lines:
         where = f"{path}, line {k}"
@@ -184,7 +184,7 @@ def _follow(found: Accounts, lines: list[tuple[int, str]], path: str) -> None:
         verb, kind = words[0].lower(), words[1].lower() if len(words) > 1 else ""
         if verb not in VERBS or not kind or "=" in kind:
             raise TraceError(f"{where}: {shortened(repr(line.strip()))} is no command of sacctmgr's; {GIVE}.")
-        kind = named(kind)
+        kind = canonical_name(kind)
         if verb in ("add", "create"):
             _add(found, kind, words[2:], where)
         elif verb == "modify":
@@ -200,7 +200,7 @@ def _split(line: str, where: str) -> list[str]:
         raise TraceError(f"{where}: {error}.") from None
 
 
-def _said(words: list[str], where: str, bare: str) -> dict[str, str]:
+def _values_in(words: list[str], where: str, bare: str) -> dict[str, str]:
     """Return the values in a command by name; a word without = is the value of `bare`."""
     said: dict[str, str] = {}
     for word in words:
@@ -208,7 +208,7 @@ def _said(words: list[str], where: str, bare: str) -> dict[str, str]:
             continue
         text = word if "=" in word else f"{bare}={word}"
         name, mark, value = text.partition("=")
-        said[named(name.rstrip("+-")) + (name[-1:] if name[-1:] in ("+", "-") else "")] = value if mark else ""
+        said[canonical_name(name.rstrip("+-")) + (name[-1:] if name[-1:] in ("+", "-") else "")] = value if mark else ""
     return said
 
 
@@ -217,7 +217,7 @@ def _clusters(found: Accounts) -> list[str]:
 
 
 def _add(found: Accounts, kind: str, words: list[str], where: str) -> None:
-    said = _said(words, where, "name")
+    said = _values_in(words, where, "name")
     names = [name for name in said.pop("name", said.get(kind, "")).split(",") if name]
     if not names:
         raise TraceError(f"{where}: it adds nobody; say name=NAME.")
@@ -228,13 +228,13 @@ def _add(found: Accounts, kind: str, words: list[str], where: str) -> None:
                 found.removed.discard(name.lower())
         case "cluster":
             for name in names:
-                _drop_nameless(found, name)
+                _name_the_cluster(found, name)
                 add_association(found, Entry(where, {**said, "cluster": name, "account": ROOT, "parent": ""}))
                 root = {"cluster": name, "account": ROOT, "parent": ROOT, "user": ROOT}
                 add_association(found, Entry(where, root))
         case "account":
             parent = said.pop("parent", ROOT)
-            for cluster in _asked_clusters(found, said):
+            for cluster in _clusters_meant(found, said):
                 for name in names:
                     own = {**said, "cluster": cluster, "account": name, "parent": parent}
                     add_association(found, Entry(where, own))
@@ -243,7 +243,7 @@ def _add(found: Accounts, kind: str, words: list[str], where: str) -> None:
             accounts = [account for account in dict.fromkeys(accounts) if account]
             if not accounts:
                 raise TraceError(f"{where}: user {names[0]!r} is of no account; say account=ACCOUNT.")
-            for cluster in _asked_clusters(found, said):
+            for cluster in _clusters_meant(found, said):
                 for account in accounts:
                     if (cluster, account, "", "") not in found.associations:
                         raise TraceError(f"{where}: no line before adds the account {account!r}.")
@@ -254,7 +254,7 @@ def _add(found: Accounts, kind: str, words: list[str], where: str) -> None:
             found.left_out.setdefault(kind, where)
 
 
-def _drop_nameless(found: Accounts, name: str) -> None:
+def _name_the_cluster(found: Accounts, name: str) -> None:
     """Move the associations that were added before any cluster to this first one."""
     for key in [key for key in found.associations if not key[0]]:
         entry = found.associations.pop(key)
@@ -262,7 +262,7 @@ def _drop_nameless(found: Accounts, name: str) -> None:
         found.associations[name, key[1], key[2], key[3]] = entry
 
 
-def _asked_clusters(found: Accounts, said: dict[str, str]) -> list[str]:
+def _clusters_meant(found: Accounts, said: dict[str, str]) -> list[str]:
     asked = said.pop("cluster", "")
     clusters = asked.split(",") if asked else _clusters(found)
     for cluster in clusters:
@@ -288,7 +288,7 @@ def _modify(found: Accounts, kind: str, words: list[str], where: str) -> None:
     if small[at + 1 :].count("where"):
         cut = [word.lower() for word in changed].index("where")
         chosen, changed = [*chosen, *changed[cut + 1 :]], changed[:cut]
-    which, what = _said(chosen, where, "name"), _said(changed, where, "name")
+    which, what = _values_in(chosen, where, "name"), _values_in(changed, where, "name")
     names = [name for name in which.pop("name", "").split(",") if name]
     if kind == "qos":
         for name in names or list(found.qos):
@@ -325,7 +325,7 @@ def _changed(words: dict[str, str], what: dict[str, str]) -> dict[str, str]:
 
 
 def _remove(found: Accounts, kind: str, words: list[str], where: str) -> None:
-    said = _said(words, where, "name")
+    said = _values_in(words, where, "name")
     names = [name for name in said.pop("name", said.get(kind, "")).split(",") if name]
     if kind == "qos":
         for name in names:
@@ -344,27 +344,27 @@ COMMAND = "sshare -a -l -P"
 NEEDED = ("Account", "User", "RawUsage", "EffectvUsage")
 
 
-class Used(NamedTuple):
+class Usage(NamedTuple):
     """The usage of an account or user: in seconds times billing, and as the fraction that classic fair share counts."""
 
     raw: float
     effective: float
 
 
-def read_usage(path: str | PathLike[str]) -> dict[tuple[str, str], Used]:
+def read_usage(path: str | PathLike[str]) -> dict[tuple[str, str], Usage]:
     """Return the usage of accounts, and of users in accounts, by account and user."""
     lines = [(k, line) for k, line in enumerate(read_text(path).splitlines(), 1) if line.strip()]
     names = lines[0][1].split("|") if lines else []
     if missing := [name for name in NEEDED if name not in names]:
         raise TraceError(f"{path}: it has no column {missing[0]}; give what `{COMMAND}` prints.")
     account, user, *used = (names.index(name) for name in NEEDED)
-    found: dict[tuple[str, str], Used] = {}
+    found: dict[tuple[str, str], Usage] = {}
     for k, line in lines[1:]:
         cells = [cell.strip() for cell in line.split("|")]
         if len(cells) < len(names):
             raise TraceError(f"{path}, line {k}: it has {len(cells)} fields, and the first line {len(names)}.")
         amounts = (_amount(cells[at], f"{path}, line {k}: {names[at]}") for at in used)
-        found[cells[account], cells[user]] = Used(*amounts)
+        found[cells[account], cells[user]] = Usage(*amounts)
     return found
 
 

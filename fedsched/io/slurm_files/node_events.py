@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.core.errors import FederationError, shortened
 from fedsched.core.text import counted, one_line
-from fedsched.io.tables.closed_hosts import Host, Stretch, downtime, downtimes_of, listed, name_of, once
+from fedsched.io.tables.closed_hosts import Host, Stretch, downtime, downtimes_of, listed, name_of, without_overlaps
 from fedsched.io.wall_clock import WallTime, wall_time_of
 from fedsched.model.machine.node_ranges import ALL
 
@@ -162,11 +162,11 @@ def read_events(text: str, terms: Terms) -> list[Downtime]:
                 whole[terms.machine.cluster(event.cluster, event.where).name] += stretches
     _say(terms, sizes, instants, still, left, strangers)
     found = [
-        downtime(cluster, one, ALL, terms.in_the_way)
+        downtime(cluster, one, ALL, terms.outage_effect)
         for cluster, stretches in whole.items()
-        for one in once(stretches)
+        for one in without_overlaps(stretches)
     ]
-    found += downtimes_of(closed, terms.machine, terms.path, terms.in_the_way)
+    found += downtimes_of(closed, terms.machine, terms.path, terms.outage_effect)
     return sorted(found, key=lambda one: one.begin)
 
 

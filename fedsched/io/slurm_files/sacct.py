@@ -17,16 +17,16 @@ from fedsched.core.errors import FederationError, TraceError, unknown_name
 from fedsched.io.files import SKIP, read_text
 from fedsched.io.slurm_files.sacct_demands import (
     DEMANDS,
+    column_of_part,
     demands_of,
     known_demands,
     licences_of,
-    nodes_asked,
     nodes_of_trace,
-    part_of,
+    requested_nodes,
     resources_of,
 )
 from fedsched.io.slurm_files.sacct_lines import BAR, COMMAND, barred, is_dump, with_bars_in_texts
-from fedsched.io.slurm_files.sacct_texts import ALONE, COLUMNS, MAY_ASK, RECORDED, TOLD, Texts
+from fedsched.io.slurm_files.sacct_texts import ALONE, COLUMNS, RECORDED, REQUEST_FIELDS, TOLD, Texts
 from fedsched.io.slurm_files.sacct_values import (
     STATES,
     UNKNOWN,
@@ -156,10 +156,12 @@ def read_log(path: str | PathLike[str], *, on_error: OnError = "raise", unit: Un
         raise ValueError(f'unit={unit!r} must be "cpus" or "nodes".')
     if on_error not in ("raise", "skip"):
         raise ValueError(f'on_error={on_error!r} must be "raise" or "skip".')
-    return parsed(path, unit=unit, skip=on_error == "skip").log()
+    return parse_dump(path, unit=unit, skip=on_error == "skip").log()
 
 
-def parsed(path: str | PathLike[str], *, unit: Unit = "cpus", skip: bool = False, texts: Texts | None = None) -> Parser:
+def parse_dump(
+    path: str | PathLike[str], *, unit: Unit = "cpus", skip: bool = False, texts: Texts | None = None
+) -> Parser:
     """Return a parser that has read a dump; `texts` says which text columns are kept besides those of labels."""
     lines = barred(read_text(path), str(path))
     first = next((k for k, line in enumerate(lines) if line.strip()), None)
@@ -276,7 +278,7 @@ class Parser:
             nodes = table.get("nodes", table.get("requested_nodes"))
             cpus = table.get("cpus", table.get("requested_cpus"))
             table |= {} if nodes is None else named(NodeDemands, resources_of(texts, nodes, cpus))
-        if not texts.keys().isdisjoint(MAY_ASK):
+        if not texts.keys().isdisjoint(REQUEST_FIELDS):
             table |= arrays_of(texts.get("jobid"), len(at))
         self.local &= not any(text.isdigit() for text in texts["submit"][:1])
         sound = ~np.logical_or.reduce([np.isnan(column) for name, column in table.items() if name != "id"])
@@ -354,7 +356,7 @@ class Parser:
     def columns(self) -> dict[str, Column]:
         """Return all columns that were read, a number for each job; texts are the codes that `texts` has for them."""
         names = dict.fromkeys(name for part in self.parts for name in part)
-        return {name: np.concatenate([part_of(part, name) for part in self.parts]) for name in names}
+        return {name: np.concatenate([column_of_part(part, name) for part in self.parts]) for name in names}
 
     def demands(self, read: Mapping[str, Column], waits: Waits) -> NDArray[np.int64]:
         """Return the `Demand` bits of what every job requests that is not modelled."""
@@ -390,7 +392,7 @@ class Parser:
         partitions = list(self.numbers["partition"])
         waits = waits_of(kept, self.texts, ids=table[0], names_known="jobname" in self.named, local=self.local)
         demands = self.demands(kept, waits)
-        extra |= self.texts.labels(kept, partitions) | watts_of(kept, table) | nodes_asked(kept, table[4])
+        extra |= self.texts.labels(kept, partitions) | watts_of(kept, table) | requested_nodes(kept, table[4])
         if self.unit == "cpus" and ALONE in kept and kept[ALONE].any():  # with unit="nodes" all nodes are whole anyway
             extra |= named(NodeLayout, {EXCLUSIVE: kept[ALONE].astype(np.float64)})
         if not MAY_DEMAND.isdisjoint(self.named):

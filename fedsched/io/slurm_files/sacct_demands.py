@@ -64,7 +64,7 @@ def nodes_of_trace(text: str) -> float:
     return float(told[1]) if told else UNKNOWN
 
 
-def nodes_asked(read: Mapping[str, Column], tasks: Column) -> dict[str, Column]:
+def requested_nodes(read: Mapping[str, Column], tasks: Column) -> dict[str, Column]:
     """Return the requested nodes of each job of several tasks, 0 if unknown, as a column of a layout."""
     asked = read.get("asked_nodes", np.zeros(tasks.size))
     told = np.where(np.isfinite(asked) & (asked > 0) & (tasks > 1), asked, 0.0)
@@ -168,7 +168,7 @@ def licences_of(columns: Iterable[list[str]]) -> dict[str, NDArray[np.float64]]:
     return {}
 
 
-def part_of(part: Mapping[str, NDArray[np.float64]], name: str) -> NDArray[np.float64]:
+def column_of_part(part: Mapping[str, NDArray[np.float64]], name: str) -> NDArray[np.float64]:
     """Return a column of a part of a dump; if the part lacks it, as no job there requests the licence, its default."""
     if name in part or not (field := field_of(name)):
         return part[name]

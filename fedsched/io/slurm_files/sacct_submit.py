@@ -11,7 +11,7 @@ import shlex
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from fedsched.io.slurm_files.slurm_options import COUNTED, LETTERS, OPTIONS, RANGE_OF_NODES, WITH_A_WORD, several
+from fedsched.io.slurm_files.slurm_options import COUNTED, LETTERS, OPTIONS, RANGE_OF_NODES, WITH_A_WORD, several_names
 from fedsched.model.jobs.requests import DEFAULT_NICE, MOST_NICE
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ _LIKE_A_BEGIN = re.compile(
 )
 
 
-class Asked(NamedTuple):
+class Requests(NamedTuple):
     """The requests of a command line, "" if there is none, and whether uncertain words look like one.
 
     `beyond` has the names of options that are not modelled.
@@ -64,11 +64,11 @@ class Asked(NamedTuple):
     beyond: tuple[str, ...] = ()
 
 
-NOTHING = Asked()
+NO_REQUESTS = Requests()
 
 
-def worth_reading(lines: list[str], untold: frozenset[str] = frozenset()) -> list[int]:
-    """Return the indices of command lines that may have requests; `untold` as in `asked_in`."""
+def lines_with_requests(lines: list[str], untold: frozenset[str] = frozenset()) -> list[int]:
+    """Return the indices of command lines that may have requests; `untold` as in `requests_in`."""
     may_ask = _may_ask(untold).search
     return [k for k, line in enumerate(lines) if may_ask(line) or "'-" in line or '"-' in line]
 
@@ -79,10 +79,10 @@ def _may_ask(untold: frozenset[str]) -> re.Pattern[str]:
     wanted = {_DEPENDENCY, _BEGIN, _NICE, _EXCLUSIVE, _LICENSES, *COUNTED, *untold}
     names = "|".join(sorted(_shortest(name) for name in wanted))
     letters = "".join(letter for letter, name in LETTERS.items() if name in wanted)
-    several = "|".join(f"-{letter} ?|--{_shortest(LETTERS[letter])}[a-z]*[= ]" for letter in "pq")
+    several_names = "|".join(f"-{letter} ?|--{_shortest(LETTERS[letter])}[a-z]*[= ]" for letter in "pq")
     return re.compile(
         rf" -(?:-(?:{names})|[A-Za-z]{{0,6}}[{letters}])|\d%\d| (?:-N ?|--nodes[= ])\S*[-,:]|"
-        rf" (?:{several}|--reserv[a-z]*[= ])\S*,"
+        rf" (?:{several_names}|--reserv[a-z]*[= ])\S*,"
     )
 
 
@@ -92,12 +92,12 @@ def _shortest(name: str) -> str:
     return name[: next(ends, len(name))]
 
 
-def asked_in(line: str, untold: frozenset[str] = frozenset()) -> Asked:
+def requests_in(line: str, untold: frozenset[str] = frozenset()) -> Requests:
     """Return the requests of a command line; `untold` are the options without a field in the dump: they are counted."""
     words = _words(line)
     program = words[0].rpartition("/")[2] if words else ""
     if program not in PROGRAMS:
-        return _maybe(words)
+        return _uncertain_requests(words)
     found: dict[str, str] = {}
     rest: list[str] = []
     for option, value, left in options_of(words[1:], alone=program != "srun"):
@@ -105,7 +105,7 @@ def asked_in(line: str, untold: frozenset[str] = frozenset()) -> Asked:
         rest = left
         if option == _WRAP and left and " " not in value:
             break  # where the words of the command end is not known
-    unsure = _maybe(rest)
+    unsure = _uncertain_requests(rest)
     limit = _TOGETHER.fullmatch(found.get(_ARRAY, "").strip())
     return unsure._replace(
         dependency=found.get(_DEPENDENCY, ""),
@@ -115,11 +115,11 @@ def asked_in(line: str, untold: frozenset[str] = frozenset()) -> Asked:
         licenses=found.get(_LICENSES, ""),
         exclusive=found.get(_EXCLUSIVE, "none") in _ALONE,
         partitions="," in found.get(_PARTITION, ""),
-        beyond=tuple(sorted(filter(None, (_beyond(name, value, untold) for name, value in found.items())))),
+        beyond=tuple(sorted(filter(None, (_unmodelled_option(name, value, untold) for name, value in found.items())))),
     )
 
 
-def _beyond(name: str, value: str, untold: frozenset[str]) -> str:
+def _unmodelled_option(name: str, value: str, untold: frozenset[str]) -> str:
     """Return the name under which an option that is not modelled is counted, "" for other options."""
     if name in COUNTED or name in untold:
         return f"--{name}"
@@ -127,7 +127,7 @@ def _beyond(name: str, value: str, untold: frozenset[str]) -> str:
         return f"--{name}={value}"
     if name == _NODES and (match := _RANGE.fullmatch(value)) is not None and match[1] != match[2]:
         return RANGE_OF_NODES
-    return several(name, value) if name in ("qos", "reservation") else ""
+    return several_names(name, value) if name in ("qos", "reservation") else ""
 
 
 def _nice(text: str) -> int:
@@ -146,11 +146,12 @@ def _words(line: str) -> list[str]:
     return line.split()
 
 
-def _maybe(words: list[str]) -> Asked:
+def _uncertain_requests(words: list[str]) -> Requests:
     text = " ".join(words)
     if " -" not in text and not text.startswith("-"):
-        return NOTHING
-    return Asked(maybe_dependency=bool(_LIKE_A_DEPENDENCY.search(text)), maybe_begin=bool(_LIKE_A_BEGIN.search(text)))
+        return NO_REQUESTS
+    dependency, begin = _LIKE_A_DEPENDENCY.search(text), _LIKE_A_BEGIN.search(text)
+    return Requests(maybe_dependency=dependency is not None, maybe_begin=begin is not None)
 
 
 def options_of(words: list[str], *, alone: bool) -> Iterator[tuple[str, str, list[str]]]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from fedsched.io.slurm_files.sacct_demands import NOTHING, OF_TEXTS, choice_of_licences
 from fedsched.io.slurm_files.sacct_lines import BAR
-from fedsched.io.slurm_files.sacct_submit import asked_in, worth_reading
+from fedsched.io.slurm_files.sacct_submit import lines_with_requests, requests_in
 from fedsched.io.slurm_files.slurm_options import OF_FIELDS, TOLD_BY
 from fedsched.io.tables.frame import named
 from fedsched.model.jobs.labels import Labels, as_objects
@@ -36,14 +36,14 @@ LABELS = {
     "nodelist": "nodes",
 }
 RECORDED = frozenset({"reason", "restarts", "flags", "priority", "nodelist"})  # results, not requests of jobs
-UNSAID = {"restarts": ("0",), "priority": ("0",), "nodelist": ("none assigned",)}  # values that stand for none
+WORDS_FOR_NONE = {"restarts": ("0",), "priority": ("0",), "nodelist": ("none assigned",)}  # values that stand for none
 SCHEDULERS = {  # a job's flags that name the scheduler, as sacct prints them and as its JSON has them
     **{"schedmain": "main", "schedbackfill": "backfill", "schedsubmit": "submit"},
     **{"started_on_schedule": "main", "started_on_backfill": "backfill", "started_on_submit": "submit"},
 }
-ASKED = ("submitline", "dependency")
-MAY_ASK = {*ASKED, *OF_FIELDS}
-COLUMNS = {*LABELS, *MAY_ASK}
+REQUEST_COLUMNS = ("submitline", "dependency")
+REQUEST_FIELDS = {*REQUEST_COLUMNS, *OF_FIELDS}
+COLUMNS = {*LABELS, *REQUEST_FIELDS}
 PREFIX = "text."
 BEYOND, LICENSES = "beyond", "licences asked"  # from the command line: options that are not modelled, and licences
 OF_NODES = frozenset({"--ntasks-per-node", "--tasks-per-node"})  # not counted as unread if a job's size is its nodes
@@ -76,22 +76,22 @@ class Texts:
         """
         columns = dict.fromkeys((*LABELS, *sorted(self.kept)))
         found = {column: self._coded(column, texts[column]) for column in columns if column in texts}
-        if not texts.keys().isdisjoint(MAY_ASK):
-            found |= self._asked(texts, OF_NODES if nodes else frozenset())
+        if not texts.keys().isdisjoint(REQUEST_FIELDS):
+            found |= self._requested(texts, OF_NODES if nodes else frozenset())
         return {PREFIX + column: values for column, values in found.items()}
 
     def _coded(self, column: str, texts: list[str]) -> NDArray[Any]:
         return np.fromiter(map(self.codes[column].__getitem__, texts), dtype=np.int32, count=len(texts))
 
-    def _asked(self, texts: Mapping[str, list[str]], sized: frozenset[str]) -> dict[str, NDArray[Any]]:
+    def _requested(self, texts: Mapping[str, list[str]], sized: frozenset[str]) -> dict[str, NDArray[Any]]:
         jobs = len(next(iter(texts.values())))
         names = ("dependency", "begin", "together", "nice", "maybe", "exclusive", LICENSES, BEYOND, "told")
         found = {name: np.zeros(jobs, dtype=np.int32) for name in names}
         beyond: dict[int, set[str]] = {}
         lines = texts.get("submitline", [])
         untold = frozenset(option for option, fields in TOLD_BY.items() if texts.keys().isdisjoint(fields))
-        for k in worth_reading(lines, untold):
-            asked = asked_in(lines[k].replace(BAR, "|"), untold)
+        for k in lines_with_requests(lines, untold):
+            asked = requests_in(lines[k].replace(BAR, "|"), untold)
             found["dependency"][k] = self.codes["dependency"][asked.dependency]
             found["begin"][k] = self.codes["begin"][asked.begin]
             found["together"][k], found["nice"][k] = int(asked.together or 0), asked.nice
@@ -163,8 +163,8 @@ class Texts:
         if PREFIX + "maybe" in read:
             bits |= read[PREFIX + "maybe"].astype(np.int64)
         if any("," in name for name in partitions):
-            several = np.array([0, *(Demand.PARTITIONS * ("," in name) for name in partitions)], dtype=np.int64)
-            bits |= several[np.maximum(read["partition"], 0).astype(np.int64)]
+            several_names = np.array([0, *(Demand.PARTITIONS * ("," in name) for name in partitions)], dtype=np.int64)
+            bits |= several_names[np.maximum(read["partition"], 0).astype(np.int64)]
         return bits
 
 
@@ -183,7 +183,7 @@ def _label(column: str, text: str) -> str:
     """Return the text of a label, "" for words that mean none; a job's name may be such a word."""
     if column == "flags":
         return next((by for flag in text.lower().split(",") if (by := SCHEDULERS.get(flag.strip()))), "")
-    if (column != "jobname" and text.lower() in NOTHING) or text.lower() in UNSAID.get(column, ()):
+    if (column != "jobname" and text.lower() in NOTHING) or text.lower() in WORDS_FOR_NONE.get(column, ()):
         return ""
     if column == "constraints":
         try:

@@ -140,9 +140,10 @@ def wanted_in(text: str) -> tuple[list[Wanted], Demand]:
         if word == "singleton" and not colon:
             found.append(SINGLETON)
         elif not colon and (match := _JOB.fullmatch(word)) and not match[3]:  # an old form: only a number
-            found += _on("afterany", match, corresponding=False)
+            found += _dependencies_on("afterany", match, corresponding=False)
         elif word in _WORDS and all(matches := [_JOB.fullmatch(one) for one in _JOBS.split(jobs)]):
-            each = [_on(_WORDS[word], match, corresponding=word == "aftercorr") for match in matches if match]
+            corresponding = word == "aftercorr"
+            each = [_dependencies_on(_WORDS[word], match, corresponding=corresponding) for match in matches if match]
             found += [one for ones in each for one in ones]
             lacking |= Demand(0) if all(each) else Demand.DEPENDENCY
         else:
@@ -150,7 +151,7 @@ def wanted_in(text: str) -> tuple[list[Wanted], Demand]:
     return found, lacking
 
 
-def _on(word: str, match: re.Match[str], *, corresponding: bool) -> list[Wanted]:
+def _dependencies_on(word: str, match: re.Match[str], *, corresponding: bool) -> list[Wanted]:
     job, task, minutes = int(match[1]), match[2], int(match[3] or 0)
     tasks = [None] if task is None or task == "*" else _tasks(task)
     return [Wanted(word, job, one, f"+{minutes}" if minutes else "", corresponding) for one in tasks]
@@ -216,8 +217,8 @@ def conditions_on(
             wanted, missing = [one for one in wanted if one is not SINGLETON], missing | Demand.SINGLETON
         key = (text, cluster, master, first, task if any(one.corresponding for one in wanted) else None)
         if key not in alike:
-            who = _Waiting(cluster, master, int(task), first)
-            found = dict.fromkeys(one for each in wanted for one in known.conditions(each, who))
+            waiting = _Waiting(cluster, master, int(task), first)
+            found = dict.fromkeys(one for each in wanted for one in known.conditions(each, waiting))
             alike[key] = ",".join(found), len(found)
         said, count = alike[key]
         if listed + count > MOST:
@@ -262,26 +263,26 @@ class _Known:
             if task >= 0:
                 tasks = self.arrays.setdefault(array, {})
                 tasks[int(task)] = (row, tasks.get(int(task), (row, submit))[1])
-        self.nobody = int(max([jobs.id.max(initial=0.0), *numbers])) + 1  # an id that no job has
-        self.taken = set(wanted[np.isin(wanted, jobs.id)].tolist())
+        self.unused_id = int(max([jobs.id.max(initial=0.0), *numbers])) + 1  # an id that no job has
+        self.used_ids = set(wanted[np.isin(wanted, jobs.id)].tolist())
         self.cluster_of = {number: cluster for cluster, number in (*self.single, *self.arrays)}
 
-    def conditions(self, wanted: Wanted, who: _Waiting) -> list[str]:
+    def conditions(self, wanted: Wanted, waiting: _Waiting) -> list[str]:
         """Return one dependency of a job as conditions on single jobs."""
         if wanted is SINGLETON:
             return [wanted.word]
-        key = self._key(wanted.job, who.cluster)
+        key = self._key(wanted.job, waiting.cluster)
         tasks = self.arrays.get(key, {})
         named = tasks if wanted.task is None else {k: task for k, task in tasks.items() if k == wanted.task}
-        targets = counterparts(who.task, tasks, named) if wanted.corresponding else list(named.values())
+        targets = counterparts(waiting.task, tasks, named) if wanted.corresponding else list(named.values())
         if not targets and wanted.task is None and key in self.single:
             targets = [self.single[key]]
         # A job that was submitted later is not meant: the number was used again.
-        before = (who.first, who.master)
+        before = (waiting.first, waiting.master)
         there = [row for row, first in targets if (first, wanted.job) < before]
         if not there:
             # The job is not in the dump: keep its number if no job of the workload has that id, else use a free id.
-            return [f"{wanted.word}:{self.nobody if wanted.job in self.taken else wanted.job}{wanted.lag}"]
+            return [f"{wanted.word}:{self.unused_id if wanted.job in self.used_ids else wanted.job}{wanted.lag}"]
         words = [wanted.word] * len(there)
         if wanted.word == "afternotok" and len(there) > 1:  # for an array: all tasks have ended, and one of them failed
             bad = next((k for k, row in enumerate(there) if self.status[row] == FAILED), 0)

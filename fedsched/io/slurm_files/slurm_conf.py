@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fedsched.core.errors import FederationError, TraceError, shortened
 from fedsched.io.files import read_text
 from fedsched.io.slurm_files.hosts import hosts_of
-from fedsched.io.slurm_files.slurm_keys import GLOBAL, SECTION_OF, strangers_of
+from fedsched.io.slurm_files.slurm_keys import GLOBAL, SECTION_OF, unknown_keys_of
 from fedsched.io.slurm_files.slurm_records import (
     CONFIG,
     CONFIGURATION,
@@ -195,7 +195,7 @@ def _records(
                 )
             words = line.words
             section = next((SECTION_OF[word] for word in SECTION_OF if word in words), GLOBAL)
-            strangers[section] |= dict.fromkeys(strangers_of(section, line.names))
+            strangers[section] |= dict.fromkeys(unknown_keys_of(section, line.names))
             yield where, words
             continue
         if depth == DEEPEST:

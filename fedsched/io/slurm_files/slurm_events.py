@@ -38,7 +38,7 @@ _SECOND = re.compile(r"\d{1,12}(?:\.\d*)?", re.ASCII)
 _MEMORY = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)([KMGT]?)B?", re.ASCII | re.IGNORECASE)
 
 
-class Sent(NamedTuple):
+class Submission(NamedTuple):
     """A job as it was submitted; memory in MiB. One task may stand for everything that the job has on a node."""
 
     submit: float
@@ -63,7 +63,7 @@ def read_events(path: str | PathLike[str]) -> Workload:
     """
     from fedsched.model.jobs.workload import Workload
 
-    sent: list[Sent] = []
+    sent: list[Submission] = []
     unread: list[str] = []
     cut = 0
     for k, line in enumerate(read_text(path).splitlines(), 1):
@@ -100,7 +100,7 @@ def read_events(path: str | PathLike[str]) -> Workload:
     )
 
 
-def _job(line: str, where: str) -> tuple[Sent, set[str], bool]:
+def _job(line: str, where: str) -> tuple[Submission, set[str], bool]:
     """Return the job of a line, the options that are not read, and whether its limit ends it."""
     event, bar, command = line.partition("|")
     told = dict(zip(words := event.split(), words[1:], strict=False))
@@ -119,8 +119,8 @@ def _job(line: str, where: str) -> tuple[Sent, set[str], bool]:
     lasts = _RUNS.search(command)
     seconds = float(lasts[1]) if lasts else -1.0
     runtime = max(1.0, limit if seconds < 0 else min(seconds, limit))
-    tasks, cores, memory, gpus, together = _room(said, where)
-    job = Sent(
+    tasks, cores, memory, gpus, together = _sizes(said, where)
+    job = Submission(
         submit=float(told["-dt"]),
         runtime=runtime,
         limit=limit,
@@ -154,7 +154,7 @@ def _limit(said: Mapping[str, str], where: str) -> float:
         raise TraceError(str(error)) from None
 
 
-def _room(said: Mapping[str, str], where: str) -> tuple[int, int, int, int, int]:
+def _sizes(said: Mapping[str, str], where: str) -> tuple[int, int, int, int, int]:
     """Return the number of tasks, the cores, memory and GPUs of each, and the tasks per node."""
     nodes, each = _count(said, "nodes", where), _count(said, "ntasks-per-node", where)
     cores = _count(said, "cpus-per-task", where) or 1

@@ -20,7 +20,7 @@ SECTIONS = ("NodeName", "PartitionName", "NodeSet", "DownNodes", "FrontendName",
 FIRST, LAST = "22.05", "26.11"
 
 
-class Standing(StrEnum):
+class Treatment(StrEnum):
     """How a key is treated here."""
 
     MODELLED = "modelled"
@@ -34,7 +34,7 @@ class Key(NamedTuple):
     """A key as Slurm spells it."""
 
     name: str
-    standing: Standing
+    standing: Treatment
     usual: tuple[str, ...] = ()  # values without effect, in lower case
     how: str = ""  # what is assumed
 
@@ -43,24 +43,24 @@ class Key(NamedTuple):
         return value.lower() not in (*NOTHING, *self.usual)
 
 
-def _all(standing: Standing, names: str, *usual: str, how: str = "") -> dict[str, Key]:
+def _all(standing: Treatment, names: str, *usual: str, how: str = "") -> dict[str, Key]:
     return {name.lower(): Key(name, standing, usual, how) for name in names.split()}
 
 
 def _modelled(names: str) -> dict[str, Key]:
-    return _all(Standing.MODELLED, names)
+    return _all(Treatment.MODELLED, names)
 
 
 def _ignored(names: str) -> dict[str, Key]:
-    return _all(Standing.IGNORED, names)
+    return _all(Treatment.IGNORED, names)
 
 
 def _said(names: str, *usual: str) -> dict[str, Key]:
-    return _all(Standing.NOT_MODELLED, names, *usual)
+    return _all(Treatment.NOT_MODELLED, names, *usual)
 
 
 def _assumed(names: str, how: str, *usual: str) -> dict[str, Key]:
-    return _all(Standing.ASSUMED, names, *usual, how=how)
+    return _all(Treatment.ASSUMED, names, *usual, how=how)
 
 
 OF_MEMORY = "DefMemPerCPU DefMemPerNode MaxMemPerCPU MaxMemPerNode"  # read if jobs share nodes
@@ -70,7 +70,7 @@ AT_ONCE = "nodes are free as soon as a job ends; completing= says how long they 
 
 _OF_THE_CLUSTER = (
     _all(
-        Standing.BY_WORD,
+        Treatment.BY_WORD,
         "AccountingStorageEnforce DependencyParameters PriorityFlags SchedulerParameters SelectTypeParameters "
         "SlurmctldParameters TopologyParam",
     )
@@ -80,7 +80,7 @@ _OF_THE_CLUSTER = (
         "PriorityWeightAge PriorityWeightAssoc PriorityWeightFairshare PriorityWeightJobSize PriorityWeightPartition "
         "PriorityWeightQOS PriorityWeightTRES FairShareDampeningFactor SLURM_VERSION"
     )
-    | _all(Standing.MODELLED, OF_MEMORY, "0", "unlimited")
+    | _all(Treatment.MODELLED, OF_MEMORY, "0", "unlimited")
     | _assumed("DownNodes", UP)
     | _assumed("Epilog EpilogSlurmctld", AT_ONCE)
     | _assumed("EpilogMsgTime", AT_ONCE, "0", "2000")
@@ -166,8 +166,8 @@ _OF_PARTITIONS = (
         "PartitionName Nodes Default PriorityTier PriorityJobFactor TRESBillingWeights MaxTime DefaultTime MinNodes "
         "MaxNodes AllowAccounts AllowQos"
     )
-    | _all(Standing.MODELLED, "Priority", "1")
-    | _all(Standing.MODELLED, OF_MEMORY, "0", "unlimited")
+    | _all(Treatment.MODELLED, "Priority", "1")
+    | _all(Treatment.MODELLED, OF_MEMORY, "0", "unlimited")
     | _assumed("State", UP, "up")
     | _said("AllowGroups AllocNodes", "all")
     | _said("DenyAccounts DenyQos QOS OverTimeLimit Alternate Topology")
@@ -247,12 +247,12 @@ KEYS: Mapping[str, Mapping[str, Key]] = {
 SECTION_OF = {section.lower(): section for section in SECTIONS}
 
 
-def keys_of(section: str, *standings: Standing) -> list[Key]:
+def keys_of(section: str, *standings: Treatment) -> list[Key]:
     """Return the keys of a section, or of a list of words, with one of these standings."""
     return [key for key in KEYS[section].values() if key.standing in standings]
 
 
-def names_of(section: str, *standings: Standing) -> tuple[str, ...]:
+def names_of(section: str, *standings: Treatment) -> tuple[str, ...]:
     """Return the names of the keys with one of these standings."""
     return tuple(key.name for key in keys_of(section, *standings))
 
@@ -269,10 +269,10 @@ def not_modelled_of(section: str, said: Mapping[str, str]) -> Iterator[tuple[Key
     """Give the keys of a section that are not modelled and have an effect, with their values."""
     for small, key in KEYS[section].items():
         value = said.get(small, "")
-        if key.standing is Standing.NOT_MODELLED and key.says(value):
+        if key.standing is Treatment.NOT_MODELLED and key.says(value):
             yield key, value
-        elif key.standing is Standing.BY_WORD and key.says(value):
-            kept = [told(key.name, word) for word, name in words_of(key.name, value) if counts(key.name, name)]
+        elif key.standing is Treatment.BY_WORD and key.says(value):
+            kept = [word_in_note(key.name, word) for word, name in words_of(key.name, value) if counts(key.name, name)]
             if kept:
                 yield key, ",".join(kept)
 
@@ -280,16 +280,16 @@ def not_modelled_of(section: str, said: Mapping[str, str]) -> Iterator[tuple[Key
 def counts(section: str, name: str) -> bool:
     """Return whether a word of a list needs a note: it is not modelled, or not known."""
     key = KEYS[section].get(name)
-    return (key is None or key.standing is Standing.NOT_MODELLED) and name not in NOTHING
+    return (key is None or key.standing is Treatment.NOT_MODELLED) and name not in NOTHING
 
 
-def told(section: str, word: str) -> str:
+def word_in_note(section: str, word: str) -> str:
     """Return a word of a list for a note; if Slurm does not have it, with the most similar one."""
     name = word.partition("=")[0].strip()
     return word if name.lower() in KEYS[section] else f"{word}{_like(section, name)}"
 
 
-def strangers_of(section: str, names: Iterable[str]) -> list[str]:
+def unknown_keys_of(section: str, names: Iterable[str]) -> list[str]:
     """Return the keys of a line that Slurm does not have, each with the most similar one."""
     return [f"{name}{_like(section, name)}" for name in names if name.lower() not in KEYS[section]]
 

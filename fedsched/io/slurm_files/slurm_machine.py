@@ -9,7 +9,7 @@ from fedsched.core.errors import FederationError, shortened
 from fedsched.core.text import counted, first_of
 from fedsched.io.slurm_files.hosts import hosts_of
 from fedsched.io.slurm_files.slurm_conf import DOWN, features_of, read_slurm_conf
-from fedsched.io.slurm_files.slurm_keys import OF_SLURM_ALONE, SECTIONS, Standing, keys_of
+from fedsched.io.slurm_files.slurm_keys import OF_SLURM_ALONE, SECTIONS, Treatment, keys_of
 from fedsched.io.slurm_files.slurm_values import (
     ENDLESS,
     NOTHING,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 OF_ITS_SCHEDULER = ("priority", "scheduler", "preempt", "topology", "enforcepartlimits", "overtimelimit", "killwait")
 SHARED = ("select/cons_tres", "select/cons_res")
-EVERYBODY = ("all", "none", "(null)")
+UNRESTRICTED = ("all", "none", "(null)")
 
 
 class Node(NamedTuple):
@@ -111,8 +111,8 @@ def _partition(conf: SlurmConf, name: str, line: Line, number: dict[str, int]) -
             default_time=None if usual.lower() in NOTHING + ENDLESS else min(seconds_of(usual, where), longest),
             min_nodes=max(1, whole_of(words.get("minnodes", "0"), where, "MinNodes")),
             max_nodes=None if most.lower() in ("unlimited", "infinite") else whole_of(most, where, "MaxNodes"),
-            accounts=() if accounts.lower() in EVERYBODY else tuple(accounts.split(",")),
-            qos=() if qos.lower() in EVERYBODY else tuple(qos.split(",")),
+            accounts=() if accounts.lower() in UNRESTRICTED else tuple(accounts.split(",")),
+            qos=() if qos.lower() in UNRESTRICTED else tuple(qos.split(",")),
             tier=whole_of(words.get("prioritytier", "1"), where, "PriorityTier"),
             factor=None if (factor := job_factor_of(line)) == 1 else factor,
             default=is_on(words.get("default", "no"), where, "Default"),
@@ -130,7 +130,7 @@ def job_factor_of(line: Line) -> int | None:
 def _left_out(conf: SlurmConf, partitions: list[Partition | None]) -> Iterator[str]:
     """Give what is in the file but is not modelled, a few words each."""
     lines = {id(line): line for line in conf.nodes.values()}.values()
-    for key in keys_of("NodeName", Standing.NOT_MODELLED):
+    for key in keys_of("NodeName", Treatment.NOT_MODELLED):
         if having := sum(key.says(line.words.get(key.name.lower(), "")) for line in conf.nodes.values()):
             yield f"{key.name} of {counted(having, 'node')}"
     if devices := dict.fromkeys(name for line in lines for name in other_devices(line.words.get("gres", ""))):
@@ -143,11 +143,11 @@ def _left_out(conf: SlurmConf, partitions: list[Partition | None]) -> Iterator[s
         yield f"{counted(len(hosts_of(told, conf.path)), 'node')} not up (DownNodes={shortened(told)}), taken as up"
     if clouds := sum("CLOUD" in line.words.get("state", "").upper() for line in conf.nodes.values()):
         yield f"{counted(clouds, 'CLOUD node')} not up until jobs need it, taken as up"
-    for key in keys_of("PartitionName", Standing.NOT_MODELLED, Standing.MODELLED):
+    for key in keys_of("PartitionName", Treatment.NOT_MODELLED, Treatment.MODELLED):
         alone = key.name in OF_SLURM_ALONE
         words = {name: line.words.get(key.name.lower(), "") for name, line in conf.partitions.items()}
         saying = [name for name, value in words.items() if key.says(value)]
-        if saying and (alone or key.standing is Standing.NOT_MODELLED):
+        if saying and (alone or key.standing is Treatment.NOT_MODELLED):
             end = f", {SLURM_ONLY}" if alone else ""
             yield f"{key.name} of {counted(len(saying), 'partition')} ({first_of(saying)}){end}"
     for section in SECTIONS:

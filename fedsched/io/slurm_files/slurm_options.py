@@ -99,18 +99,18 @@ OF_FIELDS: dict[str, Callable[[str], str]] = {
     "exclusive": lambda text: "" if text.lower() in ("no", "node") else f"--exclusive={text.lower()}",
     "extra": _unless("--extra"),
     "oversubscribe": _unless("--oversubscribe", "no"),
-    "qosreq": lambda text: several("qos", text),
-    "reqreservation": lambda text: several("reservation", text),
+    "qosreq": lambda text: several_names("qos", text),
+    "reqreservation": lambda text: several_names("reservation", text),
     "segmentsize": _unless("--segment", "0"),
 }
 
 
-def several(option: str, text: str) -> str:
+def several_names(option: str, text: str) -> str:
     """Return the name under which an option with a choice of names is counted, "" for a single name."""
     return f"--{option} with several names" if "," in text else ""
 
 
-def typed(name: str) -> str:
+def example_of(name: str) -> str:
     """Return an example of the option that is counted under this name, with a plain value."""
     option, _, much = name.partition(" with ")
     if much:

@@ -161,7 +161,7 @@ def with_cancellations(raw: RawLog) -> tuple[RawLog, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _CleanRows:
     rows: NDArray[np.int64]
     ids: NDArray[np.float64]
     report: CleaningReport
@@ -190,11 +190,11 @@ def _report(raw: RawLog, kept: int) -> CleaningReport:
     )
 
 
-def _all_rows(raw: RawLog) -> _Kept:
-    return _Kept(np.arange(raw.rows), np.trunc(raw.table[0]), _report(raw, raw.rows))
+def _all_rows(raw: RawLog) -> _CleanRows:
+    return _CleanRows(np.arange(raw.rows), np.trunc(raw.table[0]), _report(raw, raw.rows))
 
 
-def _clean(raw: RawLog, machine: int, statuses: Collection[int] | None) -> _Kept:
+def _clean(raw: RawLog, machine: int, statuses: Collection[int] | None) -> _CleanRows:
     """Return the rows that are jobs, sorted by (submit, id); each dropped row counts under its first fault."""
     submit, run, tasks, status = raw.table[1], raw.table[3], _tasks(raw), raw.table[10]
     left = np.ones(raw.rows, dtype=np.bool_)
@@ -218,7 +218,7 @@ def _clean(raw: RawLog, machine: int, statuses: Collection[int] | None) -> _Kept
     order = np.lexsort((ids, submit[rows]))
     renumbered += report.renumbered
     report = replace(report, kept=len(rows), out_of_order=out_of_order, renumbered=renumbered)
-    return _Kept(rows[order], ids[order], report)
+    return _CleanRows(rows[order], ids[order], report)
 
 
 def distinct_ids(ids: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
@@ -237,7 +237,7 @@ def distinct_ids(ids: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
 class _Columns:
     """Run times and estimates after the treatment of runs beyond their request, and the report that counts these."""
 
-    def __init__(self, raw: RawLog, kept: _Kept, over_request: OverRequest) -> None:
+    def __init__(self, raw: RawLog, kept: _CleanRows, over_request: OverRequest) -> None:
         rows = kept.rows
         run, request = raw.table[3, rows], raw.table[8, rows]
         unlimited = request >= UNLIMITED

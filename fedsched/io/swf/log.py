@@ -27,7 +27,7 @@ from fedsched.io.swf.cleaning import (
     workload_of_log,
 )
 from fedsched.io.swf.swf_fields import columns_of as further_columns
-from fedsched.io.swf.swf_fields import described, further_of, told_again, unheard
+from fedsched.io.swf.swf_fields import further_of, labels_in_words, labels_read_again, with_further_fields
 from fedsched.io.swf.swf_table import FIELDS, OnError, header_number, read_table
 from fedsched.io.tables.frame import named
 from fedsched.model.jobs.labels import Labels, distinct
@@ -186,7 +186,7 @@ def read_swf(
 
 def read_log(path: str | PathLike[str], *, on_error: OnError = "raise", descriptor: str | None = None) -> RawLog:
     """Return all job lines of a log, unaltered, and its header; fields after the eighteenth become labels."""
-    return with_names(described(read_table(path, on_error=on_error), path, descriptor))
+    return with_names(with_further_fields(read_table(path, on_error=on_error), path, descriptor))
 
 
 # ---- writing --------------------------------------------------------------------------------------------------
@@ -233,12 +233,13 @@ def without_what_logs_lack(workload: Workload) -> tuple[Workload, list[str]]:
     plain |= dict.fromkeys(field for field in w.extras if field != "feedback")
     away: list[str] = []
     if w.labels is not None:
-        placed = {*further_of(w).values(), *told_again(w), *["partition"] * (queues_of(w) is not None), *names_in(w)}
+        partition = ["partition"] * (queues_of(w) is not None)
+        placed = {*further_of(w).values(), *labels_read_again(w), *partition, *names_in(w)}
         plain["labels"] = {name: texts for name, texts in w.labels.texts.items() if name in placed}
         away = [name for name in w.labels.texts if name not in placed]
         if not away:
             del plain["labels"]
-    lost = [unheard(away) if name == "labels" else name for name in plain]
+    lost = [labels_in_words(away) if name == "labels" else name for name in plain]
     if w.log is not None and (w.log.energy != UNKNOWN).any():
         plain["log"] = {name: values for name, values in w.log.items() if name != "energy"}
         lost.append("log.energy")

@@ -39,12 +39,12 @@ METACENTRUM_NAMES = (NODES, "queue", REQUEST)
 _WRITABLE = re.compile(r"[^\s;]+")
 
 
-def described(raw: RawLog, path: str | PathLike[str], descriptor: str | None) -> RawLog:
+def with_further_fields(raw: RawLog, path: str | PathLike[str], descriptor: str | None) -> RawLog:
     """Return a log with its further fields as labels, and with the requests that MetaCentrum's fields contain."""
     count = len(raw.further)
     if descriptor is None:
         if AS_METACENTRUM in raw.header and count == len(METACENTRUM_NAMES):
-            return described(raw, path, METACENTRUM)
+            return with_further_fields(raw, path, METACENTRUM)
         known = further_field_names(raw.header)
         names = [known.get(FIRST_FURTHER_FIELD + k, "") for k in range(count)]
     else:
@@ -89,7 +89,7 @@ def further_of(workload: Workload) -> dict[int, str]:
     }
 
 
-def told_again(workload: Workload) -> set[str]:
+def labels_read_again(workload: Workload) -> set[str]:
     """Return the labels that reading derives again from written fields: features, if requests contain them."""
     if workload.labels is None or AS_METACENTRUM not in workload.header:
         return set()
@@ -110,6 +110,6 @@ def columns_of(workload: Workload) -> list[NDArray[Any]]:
     return columns
 
 
-def unheard(names: list[str]) -> str:
+def labels_in_words(names: list[str]) -> str:
     """Return labels as text, for an error about data without a field."""
     return f"labels ({', '.join(map(one_line, names))})"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fedsched.core.errors import FederationError, shortened, unknown_name
 from fedsched.core.text import counted
 from fedsched.io.slurm_files.hosts import hosts_from
-from fedsched.io.tables.closed_hosts import InTheWay, SiteHosts
+from fedsched.io.tables.closed_hosts import OutageEffect, SiteHosts
 from fedsched.io.wall_clock import GIVE, WallClock, WallTime, clock_from, wall_time_of
 from fedsched.model.jobs.assumed import Noted
 from fedsched.model.jobs.log import IN_CPUS
@@ -43,7 +43,7 @@ class Terms:
     over: int = 0
     in_cpus: bool = False
     by_dates: bool = True
-    in_the_way: InTheWay = field(default_factory=InTheWay)
+    outage_effect: OutageEffect = field(default_factory=OutageEffect)
 
     @property
     def cpus(self) -> Mapping[str, int]:
@@ -122,9 +122,9 @@ def terms_of(
         raise FederationError(f"{path}: it names hosts; give federation=, whose nodes they are.")
     clock = clock_from(workload if origin is None else origin) if by_dates else None
     machine = SiteHosts(federation, None if hosts is None else hosts_from(hosts, federation))
-    in_the_way = _in_the_way(path, on_running or "wait", victims or "latest")
+    outage_effect = _outage_effect(path, on_running or "wait", victims or "latest")
     up_to = None if until is None else _until(until, clock)
-    terms = Terms(path, machine, clock, up_to, by_dates=by_dates, in_the_way=in_the_way)
+    terms = Terms(path, machine, clock, up_to, by_dates=by_dates, outage_effect=outage_effect)
     if workload is None or not len(workload):
         return terms
     terms.in_cpus = IN_CPUS in workload.header
@@ -135,7 +135,7 @@ def terms_of(
     return terms
 
 
-def _in_the_way(path: str, on_running: str, victims: str) -> InTheWay:
+def _outage_effect(path: str, on_running: str, victims: str) -> OutageEffect:
     for name, given, known in (("on_running", on_running, ON_RUNNING), ("victims", victims, VICTIMS)):
         if given not in known:
             raise FederationError(f"{path}: {unknown_name(name, given, known)}")
@@ -144,7 +144,7 @@ def _in_the_way(path: str, on_running: str, victims: str) -> InTheWay:
             f"{path}: victims={victims!r} (fedsched: --calendar-victims) is for outages that take nodes from jobs; "
             "give on_running='requeue' or 'kill' (fedsched: --calendar-on-running)."
         )
-    return InTheWay(on_running, victims)
+    return OutageEffect(on_running, victims)
 
 
 def _until(given: str | float, clock: WallClock | None) -> WallTime | None:

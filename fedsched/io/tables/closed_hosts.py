@@ -43,15 +43,15 @@ class Host(NamedTuple):
     cluster: str = ""
 
 
-class InTheWay(NamedTuple):
+class OutageEffect(NamedTuple):
     """What outages do with running jobs, and which jobs they take [42, 67]; other downtimes wait for jobs."""
 
     on_running: str = "wait"
     victims: str = "latest"
 
-    def of(self, kind: str) -> InTheWay:
+    def of(self, kind: str) -> OutageEffect:
         """Return what a downtime of this kind does with running jobs."""
-        return self if kind == OUTAGE else InTheWay()
+        return self if kind == OUTAGE else OutageEffect()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class SiteHosts:
 
 
 def downtimes_of(
-    closed: Mapping[Host, Iterable[Stretch]], machine: SiteHosts, path: str, in_the_way: InTheWay | None = None
+    closed: Mapping[Host, Iterable[Stretch]], machine: SiteHosts, path: str, outage_effect: OutageEffect | None = None
 ) -> list[Downtime]:
     """Return the downtimes that follow from the closures of hosts, sorted by their begins.
 
@@ -90,8 +90,8 @@ def downtimes_of(
     a group's nodes, whichever become free. If outages take jobs as recorded, all downtimes close exactly their hosts'
     nodes.
     """
-    in_the_way = in_the_way or InTheWay()
-    named = in_the_way.victims == RECORDED
+    outage_effect = outage_effect or OutageEffect()
+    named = outage_effect.victims == RECORDED
     if named and machine.hosts is None and closed:
         raise FederationError(
             f"{path}: victims={RECORDED!r} (fedsched: --calendar-victims) takes the very nodes, and it names hosts; "
@@ -100,10 +100,10 @@ def downtimes_of(
     places: dict[tuple[Stretch, str], list[Place | str]] = defaultdict(list)
     for host, stretches in closed.items():
         place = machine.place(host, path)
-        for stretch in once(stretches):
+        for stretch in without_overlaps(stretches):
             places[stretch, place if isinstance(place, str) else place.cluster].append(place)
     found = [
-        downtime(cluster, stretch, nodes, in_the_way)
+        downtime(cluster, stretch, nodes, outage_effect)
         for (stretch, cluster), here in places.items()
         for nodes in _nodes(
             here,
@@ -117,9 +117,9 @@ def downtimes_of(
     )
 
 
-def downtime(cluster: str, stretch: Stretch, nodes: str, in_the_way: InTheWay) -> Downtime:
+def downtime(cluster: str, stretch: Stretch, nodes: str, outage_effect: OutageEffect) -> Downtime:
     """Return the downtime of some nodes of a cluster for a closure."""
-    becomes = in_the_way.of(stretch.kind)
+    becomes = outage_effect.of(stretch.kind)
     return Downtime(
         cluster,
         stretch.begin,
@@ -156,7 +156,7 @@ def _nodes(here: list[Place | str], cluster: Cluster, where: str, *, named: bool
             yield among if some == group.count else f"{some} of {among}"
 
 
-def once(stretches: Iterable[Stretch]) -> list[Stretch]:
+def without_overlaps(stretches: Iterable[Stretch]) -> list[Stretch]:
     """Return one host's closures without overlaps; those of one kind that touch are joined."""
     given = sorted(set(stretches))
     found: list[Stretch] = []

@@ -38,7 +38,7 @@ def write_csv(workload: Workload, path: str | PathLike[str]) -> None:
     about = json.dumps({name: getattr(workload, name) for name in _ABOUT}, ensure_ascii=False)
     table = columns_of_workload(workload)
     columns = [
-        list(map(guarded, values.tolist())) if cell_of(name) is str else number_texts(values)
+        list(map(escaped, values.tolist())) if cell_of(name) is str else number_texts(values)
         for name, values in table.items()
     ]
     with atomic_text(path) as out:
@@ -51,13 +51,13 @@ def write_csv(workload: Workload, path: str | PathLike[str]) -> None:
 FORMULAS = ("=", "+", "-", "@")
 
 
-def guarded(name: str) -> str:
+def escaped(name: str) -> str:
     """Return a name as a cell that no spreadsheet takes for a formula: with an apostrophe before it if needed."""
     return f"'{name}" if name.lstrip("'").startswith(FORMULAS) else name
 
 
-def unguarded(cell: str) -> str:
-    """Return the name in a guarded cell."""
+def unescaped(cell: str) -> str:
+    """Return the name in an escaped cell."""
     return cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(FORMULAS) else cell
 
 
@@ -190,7 +190,7 @@ def _column(
     name: str, texts: tuple[str, ...], at: list[int], path: str | PathLike[str], *, decimal: str
 ) -> NDArray[Any]:
     if (kind := cell_of(name)) is str:
-        return np.array([unguarded(text) for text in texts], dtype=object)
+        return np.array([unescaped(text) for text in texts], dtype=object)
     values: list[Any] = []
     for text, line in zip(texts, at, strict=True):
         try:

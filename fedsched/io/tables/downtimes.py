@@ -11,7 +11,7 @@ from fedsched.core.errors import FederationError, OutputError, TraceError, short
 from fedsched.core.values import digits_of
 from fedsched.io.atomic import atomic_text
 from fedsched.io.files import read_text
-from fedsched.io.tables.csv import guarded, table_of, unguarded
+from fedsched.io.tables.csv import escaped, table_of, unescaped
 from fedsched.model.time.downtimes import Downtime
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _downtime(cells: dict[str, str], where: str, *, decimal: str) -> Downtime:
     values: dict[str, Any] = {}
     for name, cell in cells.items():
         if cell.strip():
-            values[name] = _value(name, unguarded(cell.strip()), where, decimal)
+            values[name] = _value(name, unescaped(cell.strip()), where, decimal)
     for name in _NEEDED:
         if name not in values:
             raise FederationError(f"{where}: {name} is empty.")
@@ -199,9 +199,9 @@ def _cell(downtime: Downtime, name: str) -> str:
     if name in ("on_running", "victims", "seed") and downtime.on_running == "wait":
         return ""
     if name in NAMES:
-        return guarded(",".join(value))
+        return escaped(",".join(value))
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
         return "" if name == "end" and math.isinf(value) else repr(value)
-    return str(value) if isinstance(value, int) else guarded(value)
+    return str(value) if isinstance(value, int) else escaped(value)

@@ -11,7 +11,7 @@ from fedsched.core.errors import ScheduleError, shortened, unknown_name
 from fedsched.io.atomic import atomic_text
 from fedsched.io.files import read_text
 from fedsched.io.swf.log import number_texts
-from fedsched.io.tables.csv import guarded, table_of, unguarded
+from fedsched.io.tables.csv import escaped, table_of, unescaped
 from fedsched.model.schedule.node_use import NodeUse
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def write_node_use(use: NodeUse, path: str | PathLike[str]) -> None:
     """
     first = np.cumsum([0, *(cluster.nodes for cluster in use.federation.clusters)])
     cluster = np.searchsorted(first, use.node, side="right") - 1
-    names = [guarded(one.name) for one in use.federation.clusters]
+    names = [escaped(one.name) for one in use.federation.clusters]
     columns = [
         number_texts(use.workload.id[use.job]),
         number_texts(use.start[use.job]),
@@ -68,7 +68,7 @@ def read_node_use(path: str | PathLike[str], workload: Workload, federation: Fed
     of_jobs: dict[int, tuple[float, float, bool]] = {}
     found: list[tuple[int, int, int]] = []
     for row, line in zip(table.rows, table.lines, strict=True):
-        cells = {name: unguarded(row[k]) for name, k in at.items()}
+        cells = {name: unescaped(row[k]) for name, k in at.items()}
         where = f"{path}, line {line}"
         values = {name: _number(cells[name], name, where, table.decimal) for name in COLUMNS if name != "cluster"}
         if values["id"] not in place:

@@ -49,7 +49,7 @@ class Limits:
 
     def parts_of(self, job: SlurmJob) -> list[Part]:
         """Return how much a job takes of which limits; raise if no file has its association."""
-        return self._parts.of(_asked(job))
+        return self._parts.of(_request_of(job))
 
     def known_parts_of(self, job: SlurmJob) -> list[Part]:
         """Return the same, but nothing if no file has the job's association, as that of a removed user."""
@@ -64,7 +64,7 @@ def are_enforced(queue: Queue) -> bool:
     return bool({"limits", "safe", "1", "all"} & set(queue.setting("AccountingStorageEnforce").lower().split(",")))
 
 
-class Full(NamedTuple):
+class FullLimit(NamedTuple):
     """A limit without room for a job: the jobs that use it, and when enough of them have ended by their time limits."""
 
     words: str
@@ -72,7 +72,7 @@ class Full(NamedTuple):
     over: float
 
 
-class _Taken(NamedTuple):
+class _Usage(NamedTuple):
     """Usage of a limit by running jobs, in order of their ends."""
 
     used: float
@@ -81,9 +81,9 @@ class _Taken(NamedTuple):
     jobs: tuple[str, ...]
 
     @classmethod
-    def by(cls, who: Iterable[tuple[float, float, str]]) -> _Taken:
+    def by(cls, uses: Iterable[tuple[float, float, str]]) -> _Usage:
         """Return the usage by jobs: of each, its end, the amount that it gives back then, and its name."""
-        has = sorted(who)
+        has = sorted(uses)
         used = sum(weight for _, weight, _ in has)
         left = itertools.accumulate((weight for _, weight, _ in has), operator.sub, initial=used)
         return cls(used, tuple(end for end, _, _ in has), tuple(left)[1:], tuple(target for _, _, target in has))
@@ -104,20 +104,21 @@ class FullLimits:
             for job in queue.running:
                 for part in limits.known_parts_of(job):
                     taken.setdefault(part.of, []).append((job.expected_end(queue.now), part.weight, job.target))
-        self._taken = {of: _Taken.by(who) for of, who in taken.items()}
+        self._taken = {of: _Usage.by(uses) for of, uses in taken.items()}
 
-    def of(self, job: SlurmJob) -> Iterator[Full]:
+    def of(self, job: SlurmJob) -> Iterator[FullLimit]:
         """Give the limits without room for a waiting job; nothing if no limits are enforced, or known."""
         for part in () if self._limits is None else self._limits.parts_of(job):
-            has = self._taken.get(part.of) or _Taken.by(())
+            has = self._taken.get(part.of) or _Usage.by(())
             if not part.binds or has.used + part.weight <= part.amount:
                 continue
             taken_by = f"{has.used:g} of it taken by {counted(len(has.jobs), 'running job')}"
             told = taken_by if has.jobs else "it asks for more"
-            yield Full(f"{part.of} is {part.amount:g}, {told}, and it needs {part.weight:g}", has.jobs, has.over(part))
+            words = f"{part.of} is {part.amount:g}, {told}, and it needs {part.weight:g}"
+            yield FullLimit(words, has.jobs, has.over(part))
 
 
-def _asked(job: SlurmJob) -> JobRequest:
+def _request_of(job: SlurmJob) -> JobRequest:
     return JobRequest(
         user=job.user,
         account=job.account,

@@ -10,8 +10,8 @@ from fedsched.core.errors import TraceError
 from fedsched.core.text import counted, first_of
 from fedsched.site.outlook.account_limits import OF_PARTITIONS, FullLimits, is_limit
 from fedsched.site.outlook.forecast import expected_end
-from fedsched.site.outlook.unmodelled import kept_by_unknown, not_modelled
-from fedsched.site.outlook.usable_nodes import Room
+from fedsched.site.outlook.unmodelled import not_modelled, unmodelled_obstacle
+from fedsched.site.outlook.usable_nodes import UsableNodes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,7 @@ NEVER = math.inf
 _CONDITION = re.compile(r"(\w+)((?::[\d_*+]+)*)(?:\((\w+)\))?", re.ASCII)
 
 
-class Gate(NamedTuple):
+class BlockingReason(NamedTuple):
     """A reason that blocks a job before it competes for free nodes.
 
     Parameters
@@ -44,42 +44,42 @@ class Gate(NamedTuple):
     over: float = math.nan
 
 
-def gates_of(present: Present, job: SlurmJob, outlook: Outlook) -> Iterator[Gate]:
+def blocking_reasons_of(present: Present, job: SlurmJob, outlook: Outlook) -> Iterator[BlockingReason]:
     """Give the reasons that block a waiting job."""
     queue = present.queue
     reason = job.reason.replace(" ", "")
     if job.is_held:
         who = "an administrator" if "ADMIN" in reason else "its user" if "USER" in reason else "somebody"
-        yield Gate(HELD, f"{who} holds it, until `scontrol release {job.target}`", over=NEVER)
+        yield BlockingReason(HELD, f"{who} holds it, until `scontrol release {job.target}`", over=NEVER)
     found = [*_dependencies(queue, job, outlook)]
     yield from found
     if job.eligible > queue.now and not job.is_held and not found:
-        yield Gate(BEGIN, f"it may not begin before {present.clock(job.eligible)}", over=job.eligible)
+        yield BlockingReason(BEGIN, f"it may not begin before {present.clock(job.eligible)}", over=job.eligible)
     yield from _of_partition(queue, job)
     yield from _limits(present, job)
-    room = Room(queue, job)
+    room = UsableNodes(queue, job)
     yield from _of_nodes(room)
     reserved = [*_reservations(present, job, room)]
     yield from reserved
     asked = not_modelled(job)
     if asked or not reserved:
-        words = outlook.unknown.get(job.number) or (kept_by_unknown(queue, job, math.inf) if asked else "")
+        words = outlook.unknown.get(job.number) or (unmodelled_obstacle(queue, job, math.inf) if asked else "")
         if words:
-            yield Gate(NOT_MODELLED, words)
+            yield BlockingReason(NOT_MODELLED, words)
 
 
-def unnamed(job: SlurmJob) -> Gate:
+def unexplained_reason(job: SlurmJob) -> BlockingReason:
     """Return the reason that Slurm reports, for a job that waits for nothing else that is known."""
-    return Gate(OTHER, f"Slurm says {job.reason or 'nothing'}, and nothing else is known of that")
+    return BlockingReason(OTHER, f"Slurm says {job.reason or 'nothing'}, and nothing else is known of that")
 
 
-def _dependencies(queue: Queue, job: SlurmJob, outlook: Outlook) -> Iterator[Gate]:
+def _dependencies(queue: Queue, job: SlurmJob, outlook: Outlook) -> Iterator[BlockingReason]:
     text = job.dependency
     reason = job.reason
     if not text and not reason.startswith("DEPENDENCY"):
         return
     if reason.startswith("DEPENDENCYNEVER"):
-        yield Gate(DEPENDENCY, f"what it depends on ({text or 'no longer known'}) can never come", over=NEVER)
+        yield BlockingReason(DEPENDENCY, f"what it depends on ({text or 'no longer known'}) can never come", over=NEVER)
         return
     others: list[str] = []
     ends: list[float] = []
@@ -110,52 +110,52 @@ def _dependencies(queue: Queue, job: SlurmJob, outlook: Outlook) -> Iterator[Gat
     told += f": {text}" if text else ""
     pick = min if "?" in text else max
     known = bool(ends) and not any(math.isnan(end) for end in ends) and (not lost or "?" in text)
-    yield Gate(DEPENDENCY, told, tuple(others), pick(ends) if known else math.nan)
+    yield BlockingReason(DEPENDENCY, told, tuple(others), pick(ends) if known else math.nan)
 
 
-def _of_partition(queue: Queue, job: SlurmJob) -> Iterator[Gate]:
+def _of_partition(queue: Queue, job: SlurmJob) -> Iterator[BlockingReason]:
     here = next((one for one in queue.partitions if one.name == job.partition), None)
     if here is not None and not here.is_up:
-        yield Gate(PARTITION, f"no job starts in its partition {here.name} while that is not UP")
+        yield BlockingReason(PARTITION, f"no job starts in its partition {here.name} while that is not UP")
     elif job.reason in OF_PARTITIONS:
         told = f"its partition {job.partition} does not take it as it is (Slurm: {job.reason})"
-        yield Gate(PARTITION, told, over=NEVER)
+        yield BlockingReason(PARTITION, told, over=NEVER)
 
 
-def _limits(present: Present, job: SlurmJob) -> Iterator[Gate]:
+def _limits(present: Present, job: SlurmJob) -> Iterator[BlockingReason]:
     told = False
     try:
         for full in FullLimits(present.queue, present.limits).of(job):
             told = True
-            yield Gate(LIMIT, full.words, full.jobs, full.over)
+            yield BlockingReason(LIMIT, full.words, full.jobs, full.over)
     except TraceError as error:  # no file has its association
         told = True
         if is_limit(job.reason):
-            yield Gate(LIMIT, f"its limits are not known: {error}")
+            yield BlockingReason(LIMIT, f"its limits are not known: {error}")
     if not told and is_limit(job.reason):
-        yield Gate(LIMIT, f"Slurm says {job.reason}; which limit that is, and who has it, is not known here")
+        yield BlockingReason(LIMIT, f"Slurm says {job.reason}; which limit that is, and who has it, is not known here")
 
 
-def _of_nodes(room: Room) -> Iterator[Gate]:
+def _of_nodes(room: UsableNodes) -> Iterator[BlockingReason]:
     job, need = room.job, room.need
     if room.size(room.all) < need:
         has = f"its partition {job.partition} has {room.size(room.all)} that it may use"
-        yield Gate(TOO_LARGE, f"it needs {room.said(need)}, and {has}", over=NEVER)
+        yield BlockingReason(TOO_LARGE, f"it needs {room.said(need)}, and {has}", over=NEVER)
     elif room.size(room.up) < need:
         away = sorted(room.all - room.up)
         up = f"{room.size(room.up)} of {room.size(room.all)} are up"
-        yield Gate(NODES_DOWN, f"it needs {room.said(need)}, and {up} (not {first_of(away)})")
+        yield BlockingReason(NODES_DOWN, f"it needs {room.said(need)}, and {up} (not {first_of(away)})")
 
 
-def _reservations(present: Present, job: SlurmJob, room: Room) -> Iterator[Gate]:
+def _reservations(present: Present, job: SlurmJob, room: UsableNodes) -> Iterator[BlockingReason]:
     queue = present.queue
     own = [one for one in queue.reservations if one.name == job.reservation]
     if job.reservation and not own:
-        yield Gate(RESERVATION, f"its reservation {job.reservation} is not there", over=NEVER)
+        yield BlockingReason(RESERVATION, f"its reservation {job.reservation} is not there", over=NEVER)
     for one in own:
         if one.begin > queue.now:
             when = present.clock(one.begin)
-            yield Gate(RESERVATION, f"its reservation {one.name} begins at {when}", over=one.begin)
+            yield BlockingReason(RESERVATION, f"its reservation {one.name} begins at {when}", over=one.begin)
     if room.size(room.up) < room.need or room.size(room.up - room.reserved(queue.now)) >= room.need:
         return
     taking = [one for one in room.reservations(queue.now) if one.nodes & room.up]
@@ -168,7 +168,7 @@ def _reservations(present: Present, job: SlurmJob, room: Room) -> Iterator[Gate]
     begins = "" if first.begin <= queue.now else f" from {present.clock(first.begin)} on, before it would have ended"
     names = first_of(one.name for one in taking)
     left = room.size(room.up - room.reserved(queue.now))
-    yield Gate(
+    yield BlockingReason(
         RESERVATION, f"{names} {'keep' if len(taking) > 1 else 'keeps'} nodes from others{begins}: {left} are left, "
         f"and it needs {room.said(room.need)}", over=over,
     )  # fmt: skip

@@ -51,7 +51,7 @@ RECENT = 0.3  # age at which a moment counts half as much, as a part of the past
 FARTHEST = 5.0  # units, at most, between a median and an end of its range
 
 
-class Said(NamedTuple):
+class MomentForecasts(NamedTuple):
     """Forecasts of one moment, a row a job, in seconds from the moment; ranges hold `DRAWN_SHARE` of the replays."""
 
     moment: float
@@ -61,7 +61,7 @@ class Said(NamedTuple):
     latest: Column
 
     @classmethod
-    def of(cls, moment: float, starts: Mapping[int, Column]) -> Said:
+    def of(cls, moment: float, starts: Mapping[int, Column]) -> MomentForecasts:
         """Return the forecasts from each job's starts in all replays."""
         levels = [(1.0 - DRAWN_SHARE) / 2.0, 0.5, (1.0 + DRAWN_SHARE) / 2.0]
         found = np.array([np.quantile(one, levels) for one in starts.values()]).reshape(-1, 3) - moment
@@ -100,7 +100,7 @@ class Calibration(NamedTuple):
         """Return whether enough earlier starts are known to calibrate ranges."""
         return self.starts >= LEAST
 
-    def ranges(self, said: Said, share: float) -> tuple[Column, Column]:
+    def ranges(self, said: MomentForecasts, share: float) -> tuple[Column, Column]:
         """Return the lower and the upper ends of ranges that hold such a share of the starts."""
         made_for = _quantile(self.needed, self.held, share)
         low, high = (_quantile(self.off, self.share, (1.0 + side * made_for) / 2.0) for side in (-1.0, 1.0))
@@ -125,44 +125,44 @@ class Calibration(NamedTuple):
         )
 
 
-class Earlier:
+class EarlierForecasts:
     """Forecasts of earlier moments, one after the other, each with the calibration of what was known by then."""
 
     def __init__(self, past: Past) -> None:
         self._past = past
-        self._made: list[_Made] = []
+        self._forecasts: list[_PastForecasts] = []
 
     @classmethod
-    def of(cls, said: Iterable[Said], past: Past) -> Earlier:
+    def of(cls, said: Iterable[MomentForecasts], past: Past) -> EarlierForecasts:
         """Return these forecasts, which come in the order of their moments."""
         found = cls(past)
         for one in said:
             found.add(one)
         return found
 
-    def add(self, said: Said) -> None:
+    def add(self, said: MomentForecasts) -> None:
         """Add the forecasts of a later moment."""
         if said.number.size:
-            self._made.append(_Made(said, self.by(said.moment), self._past))
+            self._forecasts.append(_PastForecasts(said, self.by(said.moment), self._past))
 
     def by(self, now: float) -> Calibration:
         """Return the calibration from what was known of the forecasts by a moment."""
         off, needed = _Outcomes(np.array(USUAL), USUAL_MOMENTS), _Outcomes(EVERY_SHARE, EVERY_SHARE_MOMENTS)
         starts = moments = 0
-        for made in self._made:
-            if made.said.moment >= now:
+        for forecasts in self._forecasts:
+            if forecasts.said.moment >= now:
                 continue
-            found = made.by(now)
-            weight = 0.5 ** ((now - made.said.moment) / (RECENT * (now - self._past.first)))
+            found = forecasts.by(now)
+            weight = 0.5 ** ((now - forecasts.said.moment) / (RECENT * (now - self._past.first)))
             off.add(found.off, found.begun, weight)
-            if made.calibration.enough:
+            if forecasts.calibration.enough:
                 needed.add(found.needed, found.begun, weight)
             starts += found.starts
             moments += found.starts > 0
         return Calibration(*off.shares(), *needed.shares(), starts, moments)
 
 
-class _Found(NamedTuple):
+class _MomentOutcomes(NamedTuple):
     """Outcomes of the forecasts of a moment: errors, shares that ranges needed, and which jobs have started."""
 
     off: Column
@@ -171,24 +171,24 @@ class _Found(NamedTuple):
     starts: int
 
 
-class _Made:
+class _PastForecasts:
     """Forecasts of a moment, the calibration known then, and their outcomes."""
 
-    def __init__(self, said: Said, calibration: Calibration, past: Past) -> None:
+    def __init__(self, said: MomentForecasts, calibration: Calibration, past: Past) -> None:
         self.said, self.calibration = said, calibration
         numbers = said.number.tolist()
         self._start = np.array([past.starts.get(job, np.nan) for job in numbers])
         self._gone = np.array([past.withdrawn.get(job, np.inf) for job in numbers])
         self._last = self._start.max()  # NaN if some job never started
-        self._at_last: _Found | None = None
+        self._at_last: _MomentOutcomes | None = None
 
-    def by(self, now: float) -> _Found:
+    def by(self, now: float) -> _MomentOutcomes:
         """Return the outcomes by a moment; once all jobs have started, they do not change any more."""
         if now >= self._last and self._at_last is not None:
             return self._at_last
         begun = self._start <= now
         off = self.said.off(np.where(begun, self._start, np.minimum(self._gone, now)) - self.said.moment)
-        found = _Found(off, self.calibration.needs(off, begun), begun, int(begun.sum()))
+        found = _MomentOutcomes(off, self.calibration.needs(off, begun), begun, int(begun.sum()))
         if now >= self._last:
             self._at_last = found
         return found
@@ -217,20 +217,22 @@ class _Outcomes:
         return value, np.asarray(1.0 - np.cumprod(1.0 - np.where(known, weight / left, 0.0)), dtype=np.float64)
 
 
-def earlier(first: float, now: float, count: int) -> list[float]:
+def earlier_moments(first: float, now: float, count: int) -> list[float]:
     """Return evenly spaced moments before now, without the first one, at which nothing was known."""
     found: list[float] = np.unique(np.floor(np.linspace(first, now, count + 1, endpoint=False)[1:])).tolist()
     return found
 
 
-def said_at(queue: Queue, habits: Habits, limits: Limits | None, *, draws: int, seed: int) -> list[Said]:
+def forecasts_at(
+    queue: Queue, habits: Habits, limits: Limits | None, *, draws: int, seed: int
+) -> list[MomentForecasts]:
     """Return the forecasts for a queue; nothing if no job waits."""
     queue = in_turn(queue, limits)
     if not queue.waiting:
         return []
     replays = Replays(picture_within(queue, limits), habits, draws=draws, seed=seed)
     order = [job.number for job in queue.waiting if job.number in replays.numbers]
-    return [Said.of(queue.now, without_unmodelled(queue, replays.starts(order)))]
+    return [MomentForecasts.of(queue.now, without_unmodelled(queue, replays.starts(order)))]
 
 
 def _quantile(values: Column, shares: Column, level: float) -> float:

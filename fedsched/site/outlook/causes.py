@@ -10,11 +10,18 @@ from typing import TYPE_CHECKING
 from fedsched.core.errors import SteerError
 from fedsched.core.text import counted
 from fedsched.core.values import digits_of
-from fedsched.site.outlook.blocking_reasons import LIMIT, NODES_DOWN, NOT_MODELLED, Gate, gates_of, unnamed
+from fedsched.site.outlook.blocking_reasons import (
+    LIMIT,
+    NODES_DOWN,
+    NOT_MODELLED,
+    BlockingReason,
+    blocking_reasons_of,
+    unexplained_reason,
+)
 from fedsched.site.outlook.forecast import DRAWS, SHARE, forecast, ranged
 from fedsched.site.outlook.replays import Replays, has_old_reason, in_turn, nodes_up_again, picture_within
-from fedsched.site.outlook.usable_nodes import Room
-from fedsched.site.steer.picture import are_read
+from fedsched.site.outlook.usable_nodes import UsableNodes
+from fedsched.site.steer.picture import can_be_modelled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,7 +100,7 @@ def why(present: Present, job: str | int, *, draws: int = DRAWS, share: float = 
         since = f"since {present.clock(one.start)}" if one.start == one.start else "now"
         raise SteerError(f"Job {one.target}: it has nodes {since}, and does not wait; name one that squeue has as PD.")
     up = replace(present, queue=nodes_up_again(present.queue))
-    found = _Asker(up, up.queue.job(one.target), draws, share, seed).answer()
+    found = _CauseFinder(up, up.queue.job(one.target), draws, share, seed).answer()
     if not has_old_reason(present.queue, one):
         return found
     told = "its reason ReqNodeNotAvail is old: enough nodes for it are up, so it waits in turn"
@@ -124,7 +131,7 @@ def _is_in(name: str, target: str) -> bool:
     return False
 
 
-class _Asker:
+class _CauseFinder:
     """Finds what keeps one job of a queue from starting."""
 
     def __init__(self, present: Present, job: SlurmJob, draws: int, share: float, seed: int) -> None:
@@ -138,17 +145,17 @@ class _Asker:
 
     def answer(self) -> Why:
         """Return all causes that keep the job from starting."""
-        gates = [*gates_of(self.present, self.job, self.outlook)]
+        reasons = [*blocking_reasons_of(self.present, self.job, self.outlook)]
         own = self.outlook.of(self.job)
         in_turn = self.job.waits_its_turn(self.present.queue.now)
-        if not gates and not in_turn:
-            gates = [unnamed(self.job)]
-        if any(gate.kind == LIMIT for gate in gates):  # they say when limits end: replays skip them
+        if not reasons and not in_turn:
+            reasons = [unexplained_reason(self.job)]
+        if any(reason.kind == LIMIT for reason in reasons):  # they say when limits end: replays skip them
             self.free = frozenset({self.job.number})
-        causes = [Cause(*gate, self._without(gates, k)) for k, gate in enumerate(gates)]
-        if gates:
-            found = self._opened(gates, self.present.queue)
-            if in_turn and {gate.kind for gate in gates} == {NOT_MODELLED}:  # its other causes are known
+        causes = [Cause(*reason, self._without(reasons, k)) for k, reason in enumerate(reasons)]
+        if reasons:
+            found = self._opened(reasons, self.present.queue)
+            if in_turn and {reason.kind for reason in reasons} == {NOT_MODELLED}:  # its other causes are known
                 causes += self._in_turn(causes[0].without)
         else:
             causes, found = self._in_turn(own), own
@@ -158,25 +165,26 @@ class _Asker:
         return Why(self.present, self.job, self.job.reason, tuple(causes), found, tuple(notes))
 
     # ---- what blocks it whatever nodes are free
-    def _without(self, gates: Sequence[Gate], k: int) -> Forecast | None:
+    def _without(self, reasons: Sequence[BlockingReason], k: int) -> Forecast | None:
         """Return when it would start without one of the blocking reasons; None if another one has no known end."""
         queue = self.present.queue
-        if gates[k].kind == NODES_DOWN:
-            up = {name for name in Room(queue, self.job).all}
+        if reasons[k].kind == NODES_DOWN:
+            up = {name for name in UsableNodes(queue, self.job).all}
             nodes = tuple(replace(node, states=frozenset({"IDLE"})) if node.name in up and not node.is_up else node
                           for node in queue.nodes)  # fmt: skip
             queue = replace(queue, nodes=nodes)
         job = self.job
-        if gates[k].kind == NOT_MODELLED:
-            job = replace(job, beside=(), named_nodes=False, features=job.features if are_read(job.features) else "")
+        if reasons[k].kind == NOT_MODELLED:
+            features = job.features if can_be_modelled(job.features) else ""
+            job = replace(job, other_resources=(), named_nodes=False, features=features)
             queue = replace(queue, reservations=())
-        return self._opened([*gates[:k], *gates[k + 1 :]], queue, job)
+        return self._opened([*reasons[:k], *reasons[k + 1 :]], queue, job)
 
-    def _opened(self, gates: Sequence[Gate], queue: Queue, job: SlurmJob | None = None) -> Forecast | None:
+    def _opened(self, reasons: Sequence[BlockingReason], queue: Queue, job: SlurmJob | None = None) -> Forecast | None:
         """Return when the job, or `job` in its place, starts after these reasons end; None if an end is unknown."""
-        if not all(math.isfinite(gate.over) for gate in gates):
+        if not all(math.isfinite(reason.over) for reason in reasons):
             return None
-        begin = max((gate.over for gate in gates), default=queue.now)
+        begin = max((reason.over for reason in reasons), default=queue.now)
         there = replace(
             job or self.job,
             reason=IN_TURN,
@@ -190,7 +198,7 @@ class _Asker:
     # ---- what keeps it once nothing blocks it
     def _in_turn(self, own: Forecast | None) -> list[Cause]:
         queue, job = self.present.queue, self.job
-        room = Room(queue, job)
+        room = UsableNodes(queue, job)
         free = room.free()
         before = self._ahead(room)
         causes = []
@@ -200,7 +208,7 @@ class _Asker:
             what = f"it needs {room.said(room.need)}, and {free} of {usable} that it may have are free"
             causes.append(Cause(RESOURCES, what, who, over, None))
         if before and own is not None:
-            first, front = self._pushed(before)
+            first, front = self._first_delay(before)
             delays = own.by_limits - front.by_limits > SAME
             named = f"{counted(len(before), 'job')} that may have the same nodes {_have(len(before))} before it"
             if first is not None and delays:
@@ -214,7 +222,7 @@ class _Asker:
                 causes.append(ahead)
         return causes
 
-    def _ahead(self, room: Room) -> list[SlurmJob]:
+    def _ahead(self, room: UsableNodes) -> list[SlurmJob]:
         """Return the jobs that are ahead of the job in the queue, and may use some of its nodes."""
         queue = self.present.queue
         of_partition = {one.name: one.nodes for one in queue.partitions}
@@ -226,7 +234,7 @@ class _Asker:
                 found.append(one)
         return found
 
-    def _pushed(self, before: Sequence[SlurmJob]) -> tuple[SlurmJob | None, Forecast]:
+    def _first_delay(self, before: Sequence[SlurmJob]) -> tuple[SlurmJob | None, Forecast]:
         """Return the first of the jobs ahead that delays the job, and when it would start ahead of all of them.
 
         The further ahead it is placed, the sooner it starts, so the first job that delays it is found by bisection.

@@ -14,11 +14,11 @@ from fedsched.core.text import counted
 from fedsched.io.slurm_files.hosts import hosts_of
 from fedsched.io.slurm_files.slurm_values import seconds_of
 from fedsched.io.wall_clock import wall_time_of
-from fedsched.site.outlook.habits import Ran
+from fedsched.site.outlook.habits import Runs
 from fedsched.site.steer import Queue, SlurmJob
 from fedsched.site.steer.jobs_read import NO_RESOURCES, extra_resources_of
 from fedsched.site.steer.machine_read import nodes_of_text, partitions_of, reservations_of, settings_of
-from fedsched.site.twin.commands import BAR, CONFIG, NODES, PARTITIONS, QUEUE, RESERVATIONS, mark_in
+from fedsched.site.twin.commands import BAR, CONFIG, NODES, PARTITIONS, QUEUE, RESERVATIONS, separator_in
 from fedsched.slurm.conf.job_factors import JobRequest, Scales
 from fedsched.slurm.priority.priority_parameters import PriorityParameters
 
@@ -54,7 +54,7 @@ class Factors:
         self._fixed: dict[tuple[str | float, ...], float] = {}
 
     @property
-    def there(self) -> bool:
+    def are_used(self) -> bool:
         """Return whether priorities are made of factors; else jobs are in the order in which they became eligible."""
         return self.parameters.multifactor
 
@@ -107,7 +107,7 @@ class Factors:
         return self._fixed[key]
 
 
-def ran_by(site: Site, moment: float) -> Ran:
+def runs_by(site: Site, moment: float) -> Runs:
     """Return the runs that had ended by a moment of the wall clock, unless preempted, then those that still ran."""
     records = site.records
     over = np.flatnonzero((records.end <= moment) & ~records.preempted)
@@ -117,14 +117,14 @@ def ran_by(site: Site, moment: float) -> Ran:
     rows = np.concatenate([over, on])
     run = np.minimum(np.where(np.isnan(records.end), moment, records.end), moment) - records.start
     ended = np.arange(rows.size) < over.size
-    return Ran(records.labels["user"][rows], site.limits[rows], run[rows], ended)
+    return Runs(records.labels["user"][rows], site.limits[rows], run[rows], ended)
 
 
 def queue_of(site: Site) -> tuple[Queue, list[str]]:
     """Return the queue when the dump was taken, and what is assumed of it."""
     if not site.dump.has(QUEUE):
         queue, notes = queue_at(site, site.dump.taken)
-        turn = "by the priorities on record" if Factors(site).there else "as they became eligible"
+        turn = "by the priorities on record" if Factors(site).are_used else "as they became eligible"
         return queue, [*notes, f"assumed: jobs have their turn {turn}, for there is no {QUEUE}"]
     known = {int(job): row for row, job in enumerate(site.records.job.tolist()) if job == job}
     jobs = tuple(_of_squeue(site, known, line, words) for line, words in _rows(site.dump.text(QUEUE)))
@@ -157,7 +157,7 @@ def queue_at(site: Site, moment: float, frame: Queue | None = None) -> tuple[Que
 def _priorities(site: Site, moment: float, rows: NDArray[np.int64]) -> list[int]:
     """Return the priorities of jobs at a moment; the greatest comes first."""
     factors = Factors(site)
-    if factors.there:
+    if factors.are_used:
         return factors.at(moment, rows).astype(np.int64).tolist()  # type: ignore[no-any-return]
     place = np.argsort(np.argsort(site.records.eligible[rows], kind="stable"), kind="stable")
     return (rows.size - place).tolist()  # type: ignore[no-any-return]
@@ -231,17 +231,17 @@ def _of_record(site: Site, row: int, *, begun: bool, turn: int, moment: float, l
         dependency=after if reason.startswith("DEPENDENCY") else "",
         features=label["features"],
         reservation=label["reservation"],
-        beside=_beside(site, row),
+        other_resources=_other_resources(site, row),
     )
 
 
-def _beside(site: Site, row: int) -> tuple[str, ...]:
-    return tuple(filter(None, site.records.beside[row].split(";")))
+def _other_resources(site: Site, row: int) -> tuple[str, ...]:
+    return tuple(filter(None, site.records.other_resources[row].split(";")))
 
 
 def _rows(text: str) -> Iterator[tuple[int, dict[str, str]]]:
     head: list[str] = []
-    mark = mark_in(text)
+    mark = separator_in(text)
     for number, line in enumerate(text.splitlines(), start=1):
         cells = [cell.strip() for cell in line.split(mark)]
         if not head:
@@ -301,6 +301,7 @@ def _of_squeue(site: Site, known: Mapping[int, int], line: int, words: Mapping[s
     reason = text("reason").strip("()").upper().replace(" ", "")
     eligible = submit if row is None else max(submit, float(site.records.eligible[row]))
     nodelist = text("nodelist")
+    recorded_resources = () if row is None else _other_resources(site, row)
     return SlurmJob(
         number=number,
         target=text("jobid"),
@@ -325,5 +326,5 @@ def _of_squeue(site: Site, known: Mapping[int, int], line: int, words: Mapping[s
         part_of_several=called[3] is not None,
         named_nodes=bool(text("req_nodes") or text("exc_nodes")),
         other_partitions="," in text("partition"),
-        beside=tuple(sorted({*extra_resources_of(words), *(() if row is None else _beside(site, row))})),
+        other_resources=tuple(sorted({*extra_resources_of(words), *recorded_resources})),
     )

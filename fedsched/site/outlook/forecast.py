@@ -10,9 +10,9 @@ import numpy as np
 
 from fedsched.core.errors import SteerError
 from fedsched.core.text import counted
-from fedsched.site.outlook.calibration import Calibration, Said
+from fedsched.site.outlook.calibration import Calibration, MomentForecasts
 from fedsched.site.outlook.replays import Replays, has_old_reason, in_turn, picture_within
-from fedsched.site.outlook.unmodelled import in_words, kept_by_unknown
+from fedsched.site.outlook.unmodelled import notes_of, unmodelled_obstacle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 DRAWS = 100
 SHARE = 0.8
-NOBODY = "assumed: nobody else comes"
+NO_FURTHER_JOBS = "assumed: nobody else comes"
 BACKFILLS = "assumed: each job is planned in turn by what was asked for, as Slurm's backfilling does"
 IN_TURN = "assumed: nobody starts before those in front of him, for sched/builtin backfills nothing"
 
@@ -100,7 +100,7 @@ def forecast(
     if not 0.0 < share < 1.0:
         raise SteerError(f"share={share!r} must be above 0 and below 1.")
     queue = in_turn(present.queue, present.limits)
-    notes = (*present.notes, *_of_old_reasons(present.queue), NOBODY)
+    notes = (*present.notes, *_of_old_reasons(present.queue), NO_FURTHER_JOBS)
     if not queue.waiting:
         return Outlook(present, (), share, draws, (*queue.aside_in_words(), *notes))
     picture = picture_within(queue, present.limits, present.free)
@@ -109,11 +109,12 @@ def forecast(
     starts = replays.starts(order, progress)
     by_limits = picture.starts(picture.rows_of(order))
     calibration = present.calibration(draws, seed)
-    kept = ((job, kept_by_unknown(queue, job, by_limits[job.number])) for job in queue.waiting if job.number in starts)
-    unknown = {job.number: words for job, words in kept if words}
+    waiting = [job for job in queue.waiting if job.number in starts]
+    obstacles = ((job.number, unmodelled_obstacle(queue, job, by_limits[job.number])) for job in waiting)
+    unknown = {number: words for number, words in obstacles if words}
     known = {number: found for number, found in starts.items() if number not in unknown}
     found = ranged(queue, known, by_limits, share, calibration)
-    notes = (*in_words(queue, unknown), *notes, BACKFILLS if picture.backfills else IN_TURN)
+    notes = (*notes_of(queue, unknown), *notes, BACKFILLS if picture.backfills else IN_TURN)
     if calibration is not None:
         notes = (*notes, calibration.in_words())
     return Outlook(present, found, share, draws, (*picture.notes, *queue.aside_in_words(), *notes), unknown)
@@ -141,7 +142,7 @@ def ranged(
         levels = [(1.0 - share) / 2.0, 0.5, (1.0 + share) / 2.0]
         ends = {number: np.quantile(one, levels).tolist() for number, one in starts.items()}
     else:
-        said = Said.of(queue.now, starts)
+        said = MomentForecasts.of(queue.now, starts)
         rows = zip(*calibration.ranges(said, share), said.median.tolist(), strict=True)
         ends = {number: [queue.now + x for x in (low, median, high)]
                 for number, (low, high, median) in zip(starts, rows, strict=True)}  # fmt: skip

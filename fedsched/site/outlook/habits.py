@@ -24,7 +24,7 @@ ENDED = ("COMPLETED", "TIMEOUT", "FAILED", "OUT_OF_MEMORY", "CANCELLED", "DEADLI
 RUNS = "RUNNING"
 
 
-class Ran(NamedTuple):
+class Runs(NamedTuple):
     """Runs, the latest last: user, limit, run time so far (in seconds), and whether they are over."""
 
     user: NDArray[np.object_]
@@ -42,7 +42,7 @@ class Habits:
     known: int
 
     @classmethod
-    def of(cls, ran: Ran) -> Habits:
+    def of(cls, ran: Runs) -> Habits:
         """Return the habits from runs: those of each user's latest ones, mixed with those of all users if they are few.
 
         Jobs that still run count as having used no less than so far; else only jobs that end early would be known.

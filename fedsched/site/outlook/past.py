@@ -8,8 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fedsched.site.outlook.account_limits import Limits
-from fedsched.site.outlook.calibration import DRAWN, EARLIER, Calibration, Earlier, earlier, said_at
-from fedsched.site.outlook.dump_queue import frame_of, queue_at, ran_by
+from fedsched.site.outlook.calibration import (
+    DRAWN,
+    EARLIER,
+    Calibration,
+    EarlierForecasts,
+    earlier_moments,
+    forecasts_at,
+)
+from fedsched.site.outlook.dump_queue import frame_of, queue_at, runs_by
 from fedsched.site.outlook.habits import Habits
 from fedsched.site.steer import CommandError
 from fedsched.site.twin import read_site
@@ -79,7 +86,7 @@ class Past:
     def at(self, moment: float) -> tuple[Queue, Habits, list[str]]:
         """Return the queue at a moment, what was known of run times by then, and what is assumed."""
         queue, notes = queue_at(self.site, moment, self._frame)
-        return queue, Habits.of(ran_by(self.site, moment)), notes
+        return queue, Habits.of(runs_by(self.site, moment)), notes
 
     @cached_property
     def starts(self) -> Mapping[int, float]:
@@ -98,8 +105,8 @@ class Past:
         known = (min(draws, DRAWN), seed)
         if known not in self._calibrations:
             said = []
-            for k, moment in enumerate(earlier(self.first, self.last, EARLIER)):
+            for k, moment in enumerate(earlier_moments(self.first, self.last, EARLIER)):
                 queue, habits, _ = self.at(moment)
-                said += said_at(queue, habits, self.limits, draws=known[0], seed=seed + k)
-            self._calibrations[known] = Earlier.of(said, self).by(self.last)
+                said += forecasts_at(queue, habits, self.limits, draws=known[0], seed=seed + k)
+            self._calibrations[known] = EarlierForecasts.of(said, self).by(self.last)
         return self._calibrations[known]

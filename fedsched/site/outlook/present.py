@@ -16,14 +16,14 @@ from fedsched.core.text import counted
 from fedsched.core.values import digits_of
 from fedsched.io.wall_clock import WallTime
 from fedsched.site.outlook.account_limits import Limits, are_enforced
-from fedsched.site.outlook.dump_queue import queue_of, ran_by
-from fedsched.site.outlook.habits import ENDED, RUNS, Habits, Ran
+from fedsched.site.outlook.dump_queue import queue_of, runs_by
+from fedsched.site.outlook.habits import ENDED, RUNS, Habits, Runs
 from fedsched.site.outlook.past import Past
 from fedsched.site.steer import CommandError, read_queue
-from fedsched.site.steer.runners import Recorded
+from fedsched.site.steer.runners import RecordedRunner
 from fedsched.site.twin import Dump, read_site
 from fedsched.site.twin.commands import MANIFEST
-from fedsched.site.twin.site import said_of_jobs
+from fedsched.site.twin.site import notes_on_jobs
 from fedsched.slurm.priority.associations import Associations
 
 if TYPE_CHECKING:
@@ -93,22 +93,22 @@ def present(source: str | PathLike[str] | Runner) -> Present:
     if not isinstance(source, str | PathLike):
         return _of_commands(source)
     folder = Path(source)
-    return _of_dump(folder) if (folder / MANIFEST).is_file() else _of_commands(Recorded(folder))
+    return _of_dump(folder) if (folder / MANIFEST).is_file() else _of_commands(RecordedRunner(folder))
 
 
 def _of_dump(folder: Path) -> Present:
     site = read_site(Dump(folder))
     queue, notes = queue_of(site)
-    habits = Habits.of(ran_by(site, site.dump.taken))
+    habits = Habits.of(runs_by(site, site.dump.taken))
     limits = Limits.of_site(site, queue)
-    return Present(queue, habits, limits, True, (*notes, *said_of_jobs(site.records), *_of_habits(habits)), Past(site))
+    return Present(queue, habits, limits, True, (*notes, *notes_on_jobs(site.records), *_of_habits(habits)), Past(site))
 
 
 def _of_commands(runner: Runner) -> Present:
     queue = read_queue(runner)
     notes, past = [], None
     try:
-        habits = Habits.of(_ran(runner.run(HISTORY)))
+        habits = Habits.of(_runs(runner.run(HISTORY)))
     except CommandError as error:
         habits = Habits.none()
         notes.append(f"no ended jobs are known: {error.said}")
@@ -132,7 +132,7 @@ def _of_habits(habits: Habits) -> list[str]:
     return [f"run times are drawn from what {counted(habits.known, 'ended job')} used of their limits, by user"]
 
 
-def _ran(text: str) -> Ran:
+def _runs(text: str) -> Runs:
     """Return the runs that sacct lists: the ended ones in the order of their ends, then those that still run."""
     rows = []
     for line in text.splitlines():
@@ -145,7 +145,7 @@ def _ran(text: str) -> Ran:
             continue
         rows.append((state == RUNS, cells[4], cells[0], 60.0 * limit, float(ran)))
     rows.sort(key=lambda row: row[:2])
-    return Ran(
+    return Runs(
         np.array([row[2] for row in rows], dtype=object),
         np.array([row[3] for row in rows], dtype=np.float64),
         np.array([row[4] for row in rows], dtype=np.float64),

@@ -19,7 +19,7 @@ from fedsched.core.text import counted, first_of
 from fedsched.model.jobs.labels import Labels
 from fedsched.model.machine.limits import Limit
 from fedsched.site.outlook.account_limits import FullLimits, is_limit
-from fedsched.site.outlook.usable_nodes import Room
+from fedsched.site.outlook.usable_nodes import UsableNodes
 from fedsched.site.steer.picture import picture_of
 from fedsched.site.steer.queue import ENDING
 
@@ -104,7 +104,7 @@ def has_old_reason(queue: Queue, job: SlurmJob) -> bool:
     """Return whether Slurm says that nodes are not available for a job, and enough nodes are up and not reserved."""
     if not job.waits or job.is_held or job.named_nodes or not job.reason.startswith(NOT_AVAILABLE):
         return False
-    room = Room(queue, job)
+    room = UsableNodes(queue, job)
     return room.size(room.up - room.reserved(queue.now)) >= room.need
 
 
@@ -129,11 +129,11 @@ def picture_within(queue: Queue, limits: Limits | None, free: Collection[int] = 
     over = [job for job in queue.waiting if job.number not in free and _never_runs(job, limits)]
     gone = {job.number for job in over}
     picture = picture_of(replace(queue, jobs=tuple(job for job in queue.jobs if job.number not in gone)))
-    picture = _within(picture, limits, free)
+    picture = _with_limits(picture, limits, free)
     if not over:
         return picture
-    who = first_of(job.target for job in over)
-    note = f"left aside: {counted(len(over), 'job')} that a limit never lets run ({who})"
+    names = first_of(job.target for job in over)
+    note = f"left aside: {counted(len(over), 'job')} that a limit never lets run ({names})"
     return replace(picture, notes=(*picture.notes, note))
 
 
@@ -145,15 +145,15 @@ class _OfLabel(Limit):
         """Take any label's name."""
 
 
-def _within(picture: Picture, limits: Limits, free: Collection[int]) -> Picture:
+def _with_limits(picture: Picture, limits: Limits, free: Collection[int]) -> Picture:
     """Return the picture with all limits that a waiting job may reach, as far as the model can express them."""
-    amount, takes = _taken(picture, limits, free)
+    amount, takes = _usage_of(picture, limits, free)
     labels: list[dict[int, str]] = []  # by each label, a row counts towards one limit
     there, unsaid = [], []
     for of, most in amount.items():
         if sum(takes[of].values()) <= most:
             continue  # all of them fit at once
-        said = _in_model(picture, takes[of], most)
+        said = _as_model_counts(picture, takes[of], most)
         if said is None:
             unsaid.append(of)
             continue
@@ -178,7 +178,9 @@ def _within(picture: Picture, limits: Limits, free: Collection[int]) -> Picture:
     )
 
 
-def _taken(picture: Picture, limits: Limits, free: Collection[int]) -> tuple[dict[str, int], dict[str, dict[int, int]]]:
+def _usage_of(
+    picture: Picture, limits: Limits, free: Collection[int]
+) -> tuple[dict[str, int], dict[str, dict[int, int]]]:
     """Return the amount of each limit that binds a waiting job, and how much of it each row takes."""
     waiting, running = picture.jobs[: picture.waiting], picture.jobs[picture.waiting :]
     amount: dict[str, int] = {}
@@ -195,7 +197,7 @@ def _taken(picture: Picture, limits: Limits, free: Collection[int]) -> tuple[dic
     return amount, takes
 
 
-def _in_model(picture: Picture, takes: Mapping[int, int], most: int) -> dict[str, int] | None:
+def _as_model_counts(picture: Picture, takes: Mapping[int, int], most: int) -> dict[str, int] | None:
     """Return a limit as the model counts, in jobs or in nodes; None if the rows' amounts fit neither."""
     weights, tasks = set(takes.values()), picture.workload.tasks
     if len(weights) == 1:

@@ -10,7 +10,15 @@ import numpy as np
 
 from fedsched.core.errors import TwinError
 from fedsched.core.text import counted
-from fedsched.site.outlook.calibration import DRAWN, EARLIER, LEAST, Calibration, Earlier, earlier, said_at
+from fedsched.site.outlook.calibration import (
+    DRAWN,
+    EARLIER,
+    LEAST,
+    Calibration,
+    EarlierForecasts,
+    earlier_moments,
+    forecasts_at,
+)
 from fedsched.site.outlook.forecast import DRAWS, SHARE, ranged
 from fedsched.site.outlook.past import Past
 from fedsched.site.outlook.replays import Replays, in_turn, picture_within
@@ -162,12 +170,12 @@ def score(
     past = Past(site)
     begin, end = site.since, site.dump.taken
     scored = set(np.floor(np.linspace(begin + (end - begin) / 10.0, end, moments, endpoint=False)).tolist())
-    before = Earlier(past)
+    before = EarlierForecasts(past)
     rows: list[tuple[float, ...]] = []
     notes: dict[str, None] = {}
     asking: dict[int, str] = {}
     moved = 0
-    every = sorted(scored | set(earlier(begin, end, max(EARLIER, BETWEEN * moments))))
+    every = sorted(scored | set(earlier_moments(begin, end, max(EARLIER, BETWEEN * moments))))
     for k, moment in enumerate(every):
         queue, habits, assumed = past.at(moment)
         if moment in scored:
@@ -177,7 +185,7 @@ def score(
             asking |= {job.number: what for job in queue.waiting if (what := not_modelled(job))}
             made = _rows(queue, habits, calibration, past, draws=draws, share=share, seed=seed + k)
             rows += [(float(k), float(job), *row) for job, row in made]
-        for said in said_at(queue, habits, past.limits, draws=min(draws, DRAWN), seed=seed + k):
+        for said in forecasts_at(queue, habits, past.limits, draws=min(draws, DRAWN), seed=seed + k):
             before.add(said)
         if progress is not None:
             progress(k + 1, len(every))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from fedsched.core.text import counted, first_of
-from fedsched.site.outlook.usable_nodes import Room
-from fedsched.site.steer.picture import are_read
+from fedsched.site.outlook.usable_nodes import UsableNodes
+from fedsched.site.steer.picture import can_be_modelled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,8 +22,8 @@ SOON = 1.0  # seconds from now within which a start counts as a start now
 
 def not_modelled(job: SlurmJob) -> str:
     """Return what a job asks for that replays do not model, in words; "" if there is nothing."""
-    asked = [*job.beside]
-    if job.features and not are_read(job.features):
+    asked = [*job.other_resources]
+    if job.features and not can_be_modelled(job.features):
         asked.append(f"features {job.features}")
     if job.named_nodes:
         asked.append("nodes by name")
@@ -36,13 +36,13 @@ def without_unmodelled(queue: Queue, starts: Mapping[int, Starts]) -> dict[int, 
     return {number: found for number, found in starts.items() if number not in unknown}
 
 
-def kept_by_unknown(queue: Queue, job: SlurmJob, by_limits: float) -> str:
+def unmodelled_obstacle(queue: Queue, job: SlurmJob, by_limits: float) -> str:
     """Return what keeps a job from starting that the replays do not model, in words; "" if nothing does."""
     if asked := not_modelled(job):
         return f"it asks for {asked}: which jobs have these, and until when, is not modelled"
     if not job.waits_its_turn(queue.now):
         return ""
-    room = Room(queue, job)
+    room = UsableNodes(queue, job)
     left = room.size(room.up - room.reserved(queue.now))
     if left < room.need:
         return f"it needs {room.said(room.need)}, and reservations, which are not in the replays, leave {left}"
@@ -72,7 +72,7 @@ def without_forecast(asked: Mapping[int, str]) -> list[str]:
     return [f"no forecast: {counted(len(asked), 'job')} {ask} for what is not modelled ({what})"]
 
 
-def in_words(queue: Queue, unknown: Mapping[int, str]) -> list[str]:
+def notes_of(queue: Queue, unknown: Mapping[int, str]) -> list[str]:
     """Return for how many jobs there is no forecast and why, as notes; none if all have one."""
     jobs = [job for job in queue.waiting if job.number in unknown]
     asked = {job.number: not_modelled(job) for job in jobs}

@@ -19,7 +19,7 @@ _ALL_OF = re.compile(r"[\w.-]+(?:&[\w.-]+)*", re.ASCII)
 _ONE_OF = re.compile(r"[\w.-]+(?:\|[\w.-]+)+", re.ASCII)
 
 
-class Room:
+class UsableNodes:
     """The nodes of a job's partition that have the features that it asks for."""
 
     def __init__(self, queue: Queue, job: SlurmJob) -> None:

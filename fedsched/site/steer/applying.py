@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fedsched.core.errors import SteerError
 from fedsched.core.text import counted, first_of
-from fedsched.site.steer.commands import CommandError, RefusedError, changed, give_nice, look_at, restoring
+from fedsched.site.steer.commands import CommandError, RefusedError, give_nice, look_at, restoring, run_change
 from fedsched.site.steer.priorities import LEAST, Priorities
 from fedsched.site.steer.reading import CLOCKS, read_queue
 from fedsched.site.steer.rights import check_federation, check_rights
@@ -30,7 +30,7 @@ class SetByHandError(SteerError):
 
 
 @dataclass(frozen=True, slots=True)
-class Hand:
+class JobChanger:
     """Changes jobs in Slurm, and records how to undo that.
 
     Parameters
@@ -49,7 +49,7 @@ class Hand:
 
     def run(self, job: SlurmJob, command: Command) -> bool:
         """Run a command that changes a job; return False if the job has ended, started or left the queue."""
-        return changed(self.runner, job, command, self.told)
+        return run_change(self.runner, job, command, self.told)
 
     def apply(self, plan: Plan) -> int:
         """Set the Nice values of a plan and return the number of jobs; if one change fails, revert all of them."""
@@ -67,7 +67,7 @@ class Hand:
                 if self.run(job, give_nice(job.target, nice)):
                     self._read_back(job, nice, priorities.after(job, plan.niceties))
         except SteerError as error:
-            raise self._taken_back(error, done) from error
+            raise self._revert(error, done) from error
         return len(done)
 
     def _read_back(self, job: SlurmJob, nice: int, expected: int) -> None:
@@ -93,10 +93,10 @@ class Hand:
                     "end there, and tie; it has fallen since it was read."
                 )
 
-    def _taken_back(self, error: SteerError, done: list[SlurmJob]) -> SteerError:
+    def _revert(self, error: SteerError, done: list[SlurmJob]) -> SteerError:
         """Give each job back what it had before this plan; return the error, with what came of that."""
         refused = error.job if isinstance(error, RefusedError) else None
-        left = [job for job in self._not_given_back(done[::-1]) if job is not refused]
+        left = [job for job in self._give_back(done[::-1]) if job is not refused]
         if isinstance(error, SetByHandError) and not left:
             return error
         if left:
@@ -108,14 +108,14 @@ class Hand:
         then = " What was given before is taken back."
         return RefusedError(error.job, error, then) if isinstance(error, RefusedError) else SteerError(f"{error}{then}")
 
-    def _not_given_back(self, jobs: list[SlurmJob]) -> list[SlurmJob]:
+    def _give_back(self, jobs: list[SlurmJob]) -> list[SlurmJob]:
         """Give jobs the Nice that they had before this plan, and return the jobs for which that failed."""
         left: list[SlurmJob] = []
         for k, job in enumerate(jobs):
             try:
                 self.run(job, give_nice(job.target, job.nice))
             except CommandError as error:
-                if error.finds_nobody:
+                if error.finds_no_controller:
                     return left + jobs[k:]
                 left.append(job)
         return left
@@ -137,14 +137,14 @@ class Hand:
                 undone.add(job.number)
             except CommandError as error:
                 failed = error
-                if error.finds_nobody:
+                if error.finds_no_controller:
                     break
         if failed is not None:
             raise SteerError(f"{failed} What it is about is still to be undone; the undo file has it.")
         here = self.runner.now()
         later = {
             job.number: former for job in queue.jobs
-            if (former := self.undo.jobs.get(job.number)) is not None and former.began(job)
+            if (former := self.undo.jobs.get(job.number)) is not None and former.has_our_begin(job)
             and here + CLOCKS < job.eligible <= queue.now
         }  # fmt: skip
         if later:

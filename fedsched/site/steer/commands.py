@@ -30,18 +30,18 @@ ENVIRONMENT = {"SLURM_TIME_FORMAT": "%s", "LC_ALL": "C", "SLURM_BITSTR_LEN": "0"
 # Errors of a program that cannot write JSON: it lacks the option, or the plugin for it.
 NO_JSON = ("unrecognized option", "invalid option", "serializer", "json", "plugin")
 # Errors for a job that has ended or started meanwhile: nothing is left to do for it.
-OVER = ("already finished", "no longer pending", "already been requested")
+TOO_LATE = ("already finished", "no longer pending", "already been requested")
 # Error for a job that has left the queue, or for an array of which other tasks wait by now.
-NO_SUCH = "invalid job id"
+NO_JOB = "invalid job id"
 # Errors if no controller answers, after ten seconds or more; the second is that of `scontrol update`.
-NOBODY = ("unable to contact slurm controller", "unexpected message received for job")
+NO_CONTROLLER = ("unable to contact slurm controller", "unexpected message received for job")
 
 
 class CommandError(SteerError):
     """A command of Slurm's failed; the message quotes it."""
 
     def __init__(self, command: Command, said: str) -> None:
-        super().__init__(f"{written(command)}: {shortened(' '.join(said.split()), 300)}")
+        super().__init__(f"{shell_line(command)}: {shortened(' '.join(said.split()), 300)}")
         self.command, self.said = command, said
 
     @property
@@ -52,17 +52,17 @@ class CommandError(SteerError):
     @property
     def is_too_late(self) -> bool:
         """Return whether it failed because the job that it is about has ended or started meanwhile."""
-        return any(mark in self.said.lower() for mark in OVER)
+        return any(mark in self.said.lower() for mark in TOO_LATE)
 
     @property
     def finds_no_job(self) -> bool:
         """Return whether it failed because there is no job of that name."""
-        return NO_SUCH in self.said.lower()
+        return NO_JOB in self.said.lower()
 
     @property
-    def finds_nobody(self) -> bool:
+    def finds_no_controller(self) -> bool:
         """Return whether it failed because no controller answers, so that further commands would fail as slowly."""
-        return any(mark in self.said.lower() for mark in NOBODY)
+        return any(mark in self.said.lower() for mark in NO_CONTROLLER)
 
 
 class RefusedError(CommandError):
@@ -90,7 +90,7 @@ class Runner(Protocol):
         ...
 
 
-class Behind:
+class WrappedRunner:
     """Base class of runners that pass commands on to another runner."""
 
     def __init__(self, runner: Runner) -> None:
@@ -145,36 +145,36 @@ class Shell:
         return pwd.getpwuid(os.geteuid()).pw_name
 
 
-def changes(command: Command) -> bool:
+def changes_a_job(command: Command) -> bool:
     """Return whether a command changes a job, on this or another cluster."""
-    return _there(command)[:2] == ("scontrol", "update")
+    return _without_cluster(command)[:2] == ("scontrol", "update")
 
 
-def is_of_a_job(command: Command) -> bool:
+def is_about_a_job(command: Command) -> bool:
     """Return whether a command changes a job, or looks at one that was changed."""
-    return changes(command) or _there(command)[:3] == ("squeue", "-h", "-j")
+    return changes_a_job(command) or _without_cluster(command)[:3] == ("squeue", "-h", "-j")
 
 
-def _there(command: Command) -> Command:
+def _without_cluster(command: Command) -> Command:
     """Return a command without the name of the cluster that it goes to."""
     return (command[0], *command[3:]) if command[1:2] == ("-M",) else command
 
 
-def changed(runner: Runner, job: SlurmJob, command: Command, told: Callable[[str], None]) -> bool:
+def run_change(runner: Runner, job: SlurmJob, command: Command, told: Callable[[str], None]) -> bool:
     """Report and run a command that changes a job; return False if the job has ended, started or left the queue."""
-    told(written(command))
+    told(shell_line(command))
     try:
         runner.run(command)
     except CommandError as error:
-        if error.is_too_late or (error.finds_no_job and not _is_there(runner, job)):
+        if error.is_too_late or (error.finds_no_job and not _is_in_queue(runner, job)):
             return False
-        if error.finds_nobody:
+        if error.finds_no_controller:
             raise
         raise RefusedError(job, error) from error
     return True
 
 
-def _is_there(runner: Runner, job: SlurmJob) -> bool:
+def _is_in_queue(runner: Runner, job: SlurmJob) -> bool:
     """Return whether the queue still has a job."""
     try:
         said = runner.run(look_at(job.number))
@@ -185,7 +185,7 @@ def _is_there(runner: Runner, job: SlurmJob) -> bool:
     return any(line.partition("|")[0] == str(job.number) for line in said.split())
 
 
-def written(command: Command) -> str:
+def shell_line(command: Command) -> str:
     """Return a command as it is typed in a shell."""
     return shlex.join(command)
 
@@ -229,7 +229,7 @@ def restoring(queue: Queue, undo: Undo) -> Iterator[tuple[SlurmJob, Command]]:
         former = undo.jobs.get(job.number)
         if former is None or not (job.waits or job.holds_nodes):
             continue
-        if job.waits and former.began(job) and job.eligible > queue.now:
+        if job.waits and former.has_our_begin(job) and job.eligible > queue.now:
             yield job, begin_at(job.target, queue.now)
-        if former.is_given(job):
+        if former.has_our_nice(job):
             yield job, give_nice(job.target, former.nice)

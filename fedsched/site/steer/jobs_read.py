@@ -129,7 +129,7 @@ def _of_json(job: dict[str, Any], command: str) -> SlurmJob:
         nice=signed(job.get("nice")) or 0,  # v0.0.38 writes null for 0
         cpus=max(1, count(job.get("cpus"), 1)),
         hosts=tuple(hosts_of(hosts, where)) if not waits and hosts else (),
-        tasks=_how_many(tasks, where) if waits else 1,
+        tasks=_count_tasks(tasks, where) if waits else 1,
         dependency=text(job.get("dependency")),
         features=text(job.get("features")),
         reservation=text(job.get("resv_name")),
@@ -139,7 +139,7 @@ def _of_json(job: dict[str, Any], command: str) -> SlurmJob:
         name=text(job.get("name")),
         comment=text(job.get("comment")),
         siblings=texts(job.get("federation_siblings_viable")),
-        beside=extra_resources_of(job),
+        other_resources=extra_resources_of(job),
     )
 
 
@@ -166,13 +166,13 @@ def jobs_of_text(printed: str) -> Jobs:
         return Jobs((), {})
     command = " ".join(SCONTROL)
     return _jobs(
-        (_named(said), words(said.get("jobstate")), partial(_of_text, said, f"{command}, line {line}"))
+        (_job_number(said), words(said.get("jobstate")), partial(_of_text, said, f"{command}, line {line}"))
         for line, said in records_of(printed)
         if said
     )
 
 
-def _named(said: Mapping[str, str]) -> int | None:
+def _job_number(said: Mapping[str, str]) -> int | None:
     own = said.get("jobid", "")
     return digits_of(own)
 
@@ -222,7 +222,7 @@ def _of_text(job: Mapping[str, str], where: str) -> SlurmJob:
         nice=whole("Nice", signed=True),
         cpus=max(1, whole("NumCPUs")),
         hosts=tuple(hosts_of(text("NodeList"), where)) if text("NodeList") and not waits else (),
-        tasks=_how_many(tasks, where) if waits else 1,
+        tasks=_count_tasks(tasks, where) if waits else 1,
         dependency=text("Dependency"),
         features=text("Features"),
         reservation=text("Reservation"),
@@ -232,7 +232,7 @@ def _of_text(job: Mapping[str, str], where: str) -> SlurmJob:
         name=text("JobName"),
         comment=text("Comment"),
         siblings=texts(job.get("fedviablesiblings")),
-        beside=extra_resources_of(job),
+        other_resources=extra_resources_of(job),
     )
 
 
@@ -248,7 +248,7 @@ def _target(own: int, several: int, tasks: str, task: float | None) -> str:
     return f"{several}_{tasks}" if tasks.isdecimal() else f"{several}_[{tasks}]"
 
 
-def _how_many(tasks: str, where: str) -> int:
+def _count_tasks(tasks: str, where: str) -> int:
     """Return how many tasks a text like 0-3,7%2 or 0-9:3 is."""
     count = 0
     for part in filter(None, _LATER.sub("", tasks).split(",")):

@@ -120,7 +120,7 @@ def partitions_of(text: str) -> tuple[SlurmPartition, ...]:
                 number,
                 said.get("default", "NO").upper() == "YES",
                 said.get("state", "UP").upper() == "UP",
-                _told(said, "qos"),
+                _value(said, "qos"),
             )
         )
     if not found:
@@ -151,16 +151,16 @@ def reservations_of(text: str) -> tuple[SlurmReservation, ...]:
             said["reservationname"],
             _moment(said.get("starttime", "")),
             _moment(said.get("endtime", "")),
-            frozenset(hosts_of(_told(said, "nodes"), f"{command}, line {line}")),
-            frozenset(filter(None, _told(said, "users").split(","))),
-            frozenset(filter(None, _told(said, "accounts").split(","))),
+            frozenset(hosts_of(_value(said, "nodes"), f"{command}, line {line}")),
+            frozenset(filter(None, _value(said, "users").split(","))),
+            frozenset(filter(None, _value(said, "accounts").split(","))),
         )
         for line, said in records_of(text)
         if "reservationname" in said
     )
 
 
-def _told(said: dict[str, str], name: str) -> str:
+def _value(said: dict[str, str], name: str) -> str:
     text = said.get(name, "")
     return "" if text.lower() in NOTHING else text
 

@@ -133,16 +133,16 @@ def picture_of(queue: Queue) -> Picture:
     if queue.reservations:
         notes.append(f"not modelled: {counted(len(queue.reservations), 'reservation')} of nodes")
     running, counts = _running(queue, unit, federation, places)
-    found = _packed(queue, unit, federation, waiting, running, counts, notes)
+    found = _picture_from(queue, unit, federation, waiting, running, counts, notes)
     refused = {found.jobs[row].number for row in refusals(found.workload, federation)}
     if not refused:
         return found
     few = f"{counted(len(refused), 'job')} that too few nodes that are up have the features for are left aside"
     left = [job for job in waiting if job.number not in refused]
-    return _packed(queue, unit, federation, left, running, counts, [*notes, few])
+    return _picture_from(queue, unit, federation, left, running, counts, [*notes, few])
 
 
-def are_read(features: str) -> bool:
+def can_be_modelled(features: str) -> bool:
     """Return whether the model can express the features that a job asks for."""
     return _FEATURES.fullmatch(features) is not None
 
@@ -230,7 +230,7 @@ def _running(
     return jobs, np.array(rows, dtype=np.int64).reshape(len(rows), len(federation.groups))
 
 
-def _packed(
+def _picture_from(
     queue: Queue,
     unit: Unit,
     federation: Federation,
@@ -247,7 +247,7 @@ def _packed(
     if endless := sum(job.limit > YEAR for job in jobs):
         notes.append(f"assumed: a year for {counted(endless, 'job')} without a limit")
     n = len(waiting)
-    asked = [job.features if are_read(job.features) else "" for job in waiting]
+    asked = [job.features if can_be_modelled(job.features) else "" for job in waiting]
     if strange := sum(bool(job.features) and not text for job, text in zip(waiting, asked, strict=True)):
         notes.append(f"not modelled: the features that {counted(strange, 'job')} asked for")
     if named := sum(job.named_nodes for job in waiting):
@@ -291,7 +291,7 @@ def _packed(
     return Picture(queue, jobs, n, workload, federation, state, float(zero), tuple(notes))
 
 
-class Turns:
+class OrderSimulator:
     """Simulates orders of a picture; the same results as its `starts`, several times as fast."""
 
     def __init__(self, picture: Picture) -> None:

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedsched.core.errors import SteerError
-from fedsched.site.steer.commands import RefusedError, begin_at, bind, changed, look_at
+from fedsched.site.steer.commands import RefusedError, begin_at, bind, look_at, run_change
 from fedsched.site.steer.jobs_read import REVOKED
 from fedsched.site.steer.private_files import check_writable
-from fedsched.site.steer.reading import On, read_siblings
+from fedsched.site.steer.reading import ClusterRunner, read_siblings
 from fedsched.site.steer.rights import check_rights
-from fedsched.site.steer.state_files import read_kept, write_kept
+from fedsched.site.steer.state_files import read_state, write_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ KIND = "fedsched placed 2"
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
+class FormerPlacement:
     """A job's user, former clusters and former begin time, and the cluster that fedsched gave it."""
 
     user: str
@@ -35,17 +35,17 @@ class Before:
 
 
 @dataclass(slots=True)
-class Placed:
+class PlacementUndo:
     """The placements to undo, in memory and in a file; without a path, in memory only."""
 
     path: Path | None
-    jobs: dict[int, Before] = field(default_factory=dict)
+    jobs: dict[int, FormerPlacement] = field(default_factory=dict)
     strangers: frozenset[int] = frozenset()  # entries for job numbers that now belong to another user
     unread: frozenset[int] = frozenset()  # entries of jobs that are in the queue and cannot be read
 
     @classmethod
-    def open(cls, path: str | Path | None, *, only_read: bool = False) -> Placed:
-        """Return what a file says, or an empty `Placed` if there is none yet; raise if the path cannot be written.
+    def open(cls, path: str | Path | None, *, only_read: bool = False) -> PlacementUndo:
+        """Return what a file says, or an empty one if there is no file yet; raise if the path cannot be written.
 
         Parameters
         ----------
@@ -56,7 +56,7 @@ class Placed:
             return cls(None)
         where = Path(path)
         otherwise = "it is no file of placed jobs ({}); name the right one."
-        jobs = read_kept(where, KIND, _jobs, otherwise=otherwise) or {}
+        jobs = read_state(where, KIND, _jobs, otherwise=otherwise) or {}
         if only_read:
             return cls(None, jobs)
         check_writable(where)
@@ -66,7 +66,7 @@ class Placed:
         """Record what a job has before it is changed; an entry that it already has is kept."""
         known = self.jobs.get(one.job.number)
         if known is None or known.user != one.job.user:
-            before = Before(one.job.user, ",".join(one.job.siblings), one.job.eligible, one.cluster)
+            before = FormerPlacement(one.job.user, ",".join(one.job.siblings), one.job.eligible, one.cluster)
             self.jobs = {**self.jobs, one.job.number: before}
         self.save()
 
@@ -80,7 +80,7 @@ class Placed:
         told
             Called with a line for each entry that takes no effect.
         """
-        there = dict(_there(queues, self.jobs))
+        there = dict(_placed_jobs(queues, self.jobs))
         strangers = {number for number, job in there.items() if job.user != self.jobs[number].user}
         for number in sorted(strangers - self.strangers):
             job, was = there[number], self.jobs[number].user
@@ -95,25 +95,25 @@ class Placed:
             self.jobs = {number: one for number, one in self.jobs.items() if number in there or number in unread}
             self.save()
 
-    def still(self, queues: Mapping[str, Queue]) -> Iterator[tuple[SlurmJob, Before]]:
+    def undoable(self, queues: Mapping[str, Queue]) -> Iterator[tuple[SlurmJob, FormerPlacement]]:
         """Give the jobs with something to undo, and what they had before."""
-        for number, job in _there(queues, self.jobs):
+        for number, job in _placed_jobs(queues, self.jobs):
             if job.user == self.jobs[number].user:
                 yield job, self.jobs[number]
 
     def save(self) -> None:
         """Write the file, or remove it if there is nothing to undo."""
-        write_kept(self.path, {"kind": KIND, "jobs": {str(number): asdict(one) for number, one in self.jobs.items()}})
+        write_state(self.path, {"kind": KIND, "jobs": {str(number): asdict(one) for number, one in self.jobs.items()}})
 
 
-def _jobs(said: Mapping[str, Any]) -> dict[int, Before]:
+def _jobs(said: Mapping[str, Any]) -> dict[int, FormerPlacement]:
     return {
-        int(number): Before(str(one["user"]), str(one["clusters"]), float(one["begin"]), str(one["cluster"]))
+        int(number): FormerPlacement(str(one["user"]), str(one["clusters"]), float(one["begin"]), str(one["cluster"]))
         for number, one in said["jobs"].items()
     }
 
 
-def _there(queues: Mapping[str, Queue], jobs: Mapping[int, Before]) -> Iterator[tuple[int, SlurmJob]]:
+def _placed_jobs(queues: Mapping[str, Queue], jobs: Mapping[int, FormerPlacement]) -> Iterator[tuple[int, SlurmJob]]:
     """Give the jobs that wait on the cluster that they were given, and on no other."""
     for name, queue in queues.items():
         for job in queue.jobs:
@@ -129,7 +129,7 @@ def placing_commands(one: Placement, now: float) -> list[Command]:
 
 
 @dataclass(frozen=True, slots=True)
-class Placer:
+class PlacementChanger:
     """Places jobs on their clusters.
 
     Parameters
@@ -145,7 +145,7 @@ class Placer:
     """
 
     runner: Runner
-    placed: Placed
+    placed: PlacementUndo
     told: Callable[[str], None] = lambda _: None
     refused: set[int] = field(default_factory=set)
 
@@ -174,14 +174,14 @@ class Placer:
     def _place(self, one: Placement, now: float) -> bool:
         self.placed.remember(one)
         for command in placing_commands(one, now):
-            if not changed(self.runner, one.job, command, self.told):
+            if not run_change(self.runner, one.job, command, self.told):
                 return False
         self._look_at(one)
         return True
 
     def _look_at(self, one: Placement) -> None:
         """Raise if a job is not on its cluster."""
-        said = On(self.runner, one.cluster).run(look_at(one.job.number))
+        said = ClusterRunner(self.runner, one.cluster).run(look_at(one.job.number))
         if any(line.endswith(f"|{REVOKED}") for line in said.split()):
             raise SteerError(
                 f"Job {one.job.target}: {one.cluster} says that it is another cluster's, after Clusters={one.cluster}; "
@@ -194,13 +194,13 @@ class Placer:
         self.placed.follow(queues, self.told)
         now = next(iter(queues.values())).now
         found: list[tuple[SlurmJob, Command]] = []
-        for job, before in self.placed.still(queues):
+        for job, before in self.placed.undoable(queues):
             if before.begin > now:
                 found.append((job, begin_at(job.target, before.begin)))
             if before.clusters != before.cluster:
                 found.append((job, bind(job.target, before.clusters)))
         for job, command in found:
-            changed(self.runner, job, command, self.told)
+            run_change(self.runner, job, command, self.told)
         kept = self.placed.strangers | self.placed.unread
         self.placed.jobs = {number: self.placed.jobs[number] for number in sorted(kept)}
         self.placed.save()

@@ -9,7 +9,7 @@ from itertools import combinations, product
 from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.core.text import counted
-from fedsched.site.steer.picture import Turns, picture_of
+from fedsched.site.steer.picture import OrderSimulator, picture_of
 from fedsched.site.steer.plan import TELLING
 from fedsched.site.steer.planning import Aims
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fedsched.site.steer.queue import Queue, SlurmJob
 
 MARK = "fedsched"  # the word in a job's comment by which its user leaves the choice to fedsched
-AGAIN, MOVED = 30, 3  # restarts of the local search, and how many jobs each moves at random
+RESTARTS, MOVED = 30, 3  # restarts of the local search, and how many jobs each moves at random
 LATE = 1e6  # weight of a second after a deadline, relative to a second of waiting
 Chosen = dict[int, str]  # the cluster of each job that has one, by job number
 
@@ -61,12 +61,12 @@ class Placing:
         return tuple(one for one in self.placements if one.start <= self.now + seconds + TELLING)
 
 
-def leaves_it_to_us(job: SlurmJob, now: float) -> bool:
+def leaves_cluster_open(job: SlurmJob, now: float) -> bool:
     """Return whether a job of a federation waits for a begin time, and says that its cluster may be chosen."""
     return bool(job.siblings) and job.comes_later(now) and MARK in job.comment.lower().split()
 
 
-def _may_be_placed(job: SlurmJob) -> bool:
+def _can_be_placed(job: SlurmJob) -> bool:
     """Return whether a job can be given a cluster; all tasks of an array start where it was submitted."""
     return not job.part_of_several and (job.tasks == 1 or len(job.siblings) == 1)
 
@@ -79,16 +79,17 @@ def place(queues: Mapping[str, Queue], aims: Aims | None = None) -> Placing:
     """
     aims = aims or Aims()
     sites = [site for name, queue in queues.items() if (site := _Site.of(name, queue, aims)) is not None]
-    everybody = {job.number: job for queue in queues.values() for job in queue.jobs if leaves_it_to_us(job, queue.now)}
-    search = _Search({site.name: site for site in sites}, everybody.values(), aims)
+    jobs = ((job, queue.now) for queue in queues.values() for job in queue.jobs)
+    candidates = {job.number: job for job, now in jobs if leaves_cluster_open(job, now)}
+    search = _Search({site.name: site for site in sites}, candidates.values(), aims)
     chosen = search.best()
     starts = {name: site.begins(_on(chosen, name)) for name, site in search.sites.items()}
-    placements = [Placement(everybody[number], name, starts[name][number]) for number, name in chosen.items()]
+    placements = [Placement(candidates[number], name, starts[name][number]) for number, name in chosen.items()]
     return Placing(
         queues,
         tuple(sorted(placements, key=lambda one: (one.start, one.job.number))),
-        tuple(job for number, job in everybody.items() if number not in chosen and aims.choice.takes(job)),
-        tuple(_notes(sites, everybody)),
+        tuple(job for number, job in candidates.items() if number not in chosen and aims.choice.takes(job)),
+        tuple(_notes(sites, candidates)),
     )
 
 
@@ -96,7 +97,7 @@ def _on(chosen: Chosen, name: str) -> frozenset[int]:
     return frozenset(number for number, cluster in chosen.items() if cluster == name)
 
 
-def _notes(sites: list[_Site], everybody: Mapping[int, SlurmJob]) -> Iterator[str]:
+def _notes(sites: list[_Site], candidates: Mapping[int, SlurmJob]) -> Iterator[str]:
     free = {job.number for site in sites for job in site.own if len(job.siblings) > 1}
     if free:
         yield (
@@ -104,9 +105,9 @@ def _notes(sites: list[_Site], everybody: Mapping[int, SlurmJob]) -> Iterator[st
             "planned on each of them"
         )
     for site in sites:
-        for note in site.turns.picture.notes:
+        for note in site.simulator.picture.notes:
             yield f"{site.name}: {note}"
-    if not everybody:
+    if not candidates:
         yield (
             f"no job leaves its cluster to us: it waits for a begin time, and has the word {MARK} in its comment "
             f"(sbatch --begin=now+7days --comment={MARK})"
@@ -119,7 +120,7 @@ class _Site:
 
     name: str
     queue: Queue
-    turns: Turns
+    simulator: OrderSimulator
     own: list[SlurmJob]
     asking: dict[int, SlurmJob]
     slack: float
@@ -131,7 +132,7 @@ class _Site:
         now = queue.now
         asking = {
             job.number for job in queue.jobs
-            if leaves_it_to_us(job, now) and aims.choice.takes(job) and _may_be_placed(job)
+            if leaves_cluster_open(job, now) and aims.choice.takes(job) and _can_be_placed(job)
         }  # fmt: skip
         if not asking or not any(node.is_up for node in queue.nodes):
             return None
@@ -139,13 +140,13 @@ class _Site:
         jobs = [
             replace(job, eligible=now, reason="PRIORITY") if job.number in asking else job
             for job in queue.jobs
-            if job.number in asking or not leaves_it_to_us(job, now)
+            if job.number in asking or not leaves_cluster_open(job, now)
         ]
         picture = picture_of(replace(queue, jobs=tuple(jobs)))
         there = {job.number: job for job in picture.jobs[: picture.waiting]}
         own = [job for number, job in there.items() if number not in asking]
         coming = {number: there[number] for number in sorted(asking & there.keys())}
-        return cls(name, queue, Turns(picture), own, coming, aims.slack) if coming else None
+        return cls(name, queue, OrderSimulator(picture), own, coming, aims.slack) if coming else None
 
     def starts(self, come: frozenset[int]) -> dict[int, float]:
         """Return the jobs' starts if these come; the other candidates are put last, where they delay no job."""
@@ -160,8 +161,8 @@ class _Site:
     def _starts(self, come: frozenset[int], of_several: Callable[[float, float], float]) -> dict[int, float]:
         there = sorted([*self.own, *(self.asking[number] for number in come)], key=self.queue.turn)
         others = [number for number in self.asking if number not in come]
-        rows = self.turns.picture.rows_of([*(job.number for job in there), *others])
-        found = self.turns.starts(rows, of_several)
+        rows = self.simulator.picture.rows_of([*(job.number for job in there), *others])
+        found = self.simulator.starts(rows, of_several)
         return {job.number: found[job.number] for job in there}
 
     def late(self, come: frozenset[int]) -> float:
@@ -206,28 +207,28 @@ class _Search:
         """Return the best choice that was found; jobs that would make others late have no cluster."""
         if sum(2 ** len(site.asking) for site in self.sites.values()) <= self.most:
             choices = [dict(zip(self.where, chosen, strict=True)) for chosen in product(*self.where.values())]
-            return self._in_time(min(choices, key=lambda chosen: self._cost(chosen, set(self.sites))))
+            return self._without_late_jobs(min(choices, key=lambda chosen: self._cost(chosen, set(self.sites))))
         chosen: Chosen = {}
         for number, names in self.where.items():
             added = {
                 name: self._cost({**chosen, number: name}, {name}) - self._cost(chosen, {name}) for name in names
             }
             chosen[number] = min(added, key=lambda name: added[name])
-        chosen = self._descended(chosen)
+        chosen = self._local_search(chosen)
         everywhere = set(self.sites)
-        for _ in range(AGAIN):
+        for _ in range(RESTARTS):
             moved = self.draw.sample(list(self.where), min(MOVED, len(self.where)))
-            other = self._descended(chosen | {number: self.draw.choice(self.where[number]) for number in moved})
+            other = self._local_search(chosen | {number: self.draw.choice(self.where[number]) for number in moved})
             if self._cost(other, everywhere) < self._cost(chosen, everywhere):
                 chosen = other
-        return self._in_time(chosen)
+        return self._without_late_jobs(chosen)
 
-    def _descended(self, chosen: Chosen) -> Chosen:
-        while not self._over and (better := self._better(chosen)) is not None:
+    def _local_search(self, chosen: Chosen) -> Chosen:
+        while not self._over and (better := self._improving_move(chosen)) is not None:
             chosen = better
         return chosen
 
-    def _better(self, chosen: Chosen) -> Chosen | None:
+    def _improving_move(self, chosen: Chosen) -> Chosen | None:
         """Return a better choice, with one job moved or two jobs swapped; None if there is none."""
         for changed in self._neighbours(chosen):
             if self._over:
@@ -238,7 +239,7 @@ class _Search:
                 return changed
         return None
 
-    def _in_time(self, chosen: Chosen) -> Chosen:
+    def _without_late_jobs(self, chosen: Chosen) -> Chosen:
         """Return the choice without jobs that make others late, removed one by one, the most helpful removal first."""
         for name, site in self.sites.items():
             while site.late(come := _on(chosen, name)):

@@ -14,7 +14,7 @@ import numpy as np
 from fedsched.core.errors import SteerError
 from fedsched.core.text import counted
 from fedsched.optimize import optimize
-from fedsched.site.steer.picture import Picture, Turns, picture_of
+from fedsched.site.steer.picture import OrderSimulator, Picture, picture_of
 from fedsched.site.steer.plan import DRIFT, TELLING, Plan, Promises, Start, gaps_in_words
 from fedsched.site.steer.priorities import LEAST, Priorities
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Changes = Mapping[int, int]  # what jobs are given, by their numbers
 
 HOUR = 3600.0
-POLISHED = 60  # jobs, at most, of a queue in which moves of single jobs are tried out
+MOST_IMPROVED = 60  # jobs, at most, of a queue in which moves of single jobs are tried out
 LATE = 1e9  # weight of a second after a deadline, relative to a second of mean wait
 OTHERS = 1e-3  # weight of the sum of all seconds after deadlines, relative to the largest of them
 SEARCHED = 0.7  # share of the time for the search, if changes are limited: the rest is for choosing among them
@@ -121,7 +121,7 @@ def plan(
     return _Planner(picture, aims, Priorities(queue, former or {}), promises or Promises({}, {})).best()
 
 
-class _Tried(NamedTuple):
+class _Candidate(NamedTuple):
     """An order that was tried: its score (less is better), its starts, and the Nice values that make it."""
 
     score: float
@@ -135,7 +135,7 @@ class _Planner:
 
     def __init__(self, picture: Picture, aims: Aims, priorities: Priorities, promises: Promises) -> None:
         self.picture, self.aims, self.priorities = picture, aims, priorities
-        self.turns = Turns(picture)
+        self.simulator = OrderSimulator(picture)
         queue = picture.queue
         jobs = {job.number: job for job in picture.jobs[: picture.waiting]}
         self.jobs = sorted(jobs.values(), key=priorities.turn)  # in Slurm's order without fedsched's changes
@@ -162,7 +162,7 @@ class _Planner:
         return self._starts_of([job.number for job in order])
 
     def _starts_of(self, numbers: Sequence[int]) -> dict[int, float]:
-        return self.turns.starts(self.picture.rows_of(numbers))
+        return self.simulator.starts(self.picture.rows_of(numbers))
 
     def score(self, starts: Mapping[int, float]) -> float:
         """Return the score of these starts, which is to be small: first the largest lateness, then the mean wait.
@@ -175,7 +175,7 @@ class _Planner:
         after = late.max() + OTHERS * late.sum()
         return float(LATE * after + np.average(start, weights=self.weight) - self.picture.queue.now)
 
-    def carried(self, order: Sequence[SlurmJob]) -> tuple[list[SlurmJob], dict[int, int]] | None:
+    def apply_nice(self, order: Sequence[SlurmJob]) -> tuple[list[SlurmJob], dict[int, int]] | None:
         """Return the order that Nice makes of this one, and the Nice values; None if priorities are too low for it."""
         if not self.aims.by_nice:
             return list(order), {}
@@ -184,39 +184,39 @@ class _Planner:
             return None
         return self.priorities.order(order, niceties), niceties
 
-    def tried(self, order: list[SlurmJob], niceties: Mapping[int, int]) -> _Tried:
+    def evaluate(self, order: list[SlurmJob], niceties: Mapping[int, int]) -> _Candidate:
         """Return an order with its simulated starts and its score."""
         starts = self._starts(order)
-        return _Tried(self.score(starts), order, starts, niceties)
+        return _Candidate(self.score(starts), order, starts, niceties)
 
     def best(self) -> Plan:
         """Return the plan with the best order that was found, or with Slurm's order without fedsched's changes."""
         if len(self.movable) < 2 or len(self.jobs) < 2:
-            niceties = self._given_back() if len(self.jobs) > 1 else {}
+            niceties = self._former_niceties() if len(self.jobs) > 1 else {}
             return self._plan(self.jobs, self.before, niceties, ["fewer than two jobs to steer"])
         self.drift = self._drift()
         self.gap = 1 + sum(self.drift.values())
-        found = alone = _Tried(self.score(self.before), self.jobs, self.before, self._given_back())
+        found = alone = _Candidate(self.score(self.before), self.jobs, self.before, self._former_niceties())
         low = 0
         for wanted in self._candidates():
             if self._over:
                 break
-            carried = self.carried(wanted)
-            low += carried is None
-            if carried is not None:
-                found = min(found, self._mended(*carried), key=lambda one: one.score)
-        found = self._polished(found)
+            made = self.apply_nice(wanted)
+            low += made is None
+            if made is not None:
+                found = min(found, self._repair(*made), key=lambda one: one.score)
+        found = self._improve(found)
         if alone.niceties:  # keeping the earlier changes may be better than what was found this time
-            found = min(found, self._made({}), key=lambda one: one.score)
+            found = min(found, self._with_changes({}), key=lambda one: one.score)
         if found.score > alone.score - TELLING:
             why = "no order was found that saves a second of mean wait"
             if low:
                 down = f"{counted(low, 'order')} would take priorities down to {LEAST}, where all are equal"
                 why += f"; {down}, with {gaps_in_words(self.drift)}"
-            return self._rationed(alone, [why])
-        return self._rationed(found, [])
+            return self._limited_to_most(alone, [why])
+        return self._limited_to_most(found, [])
 
-    def _given_back(self) -> dict[int, int]:
+    def _former_niceties(self) -> dict[int, int]:
         """Return the former Nice of each movable job that has another one now."""
         if not self.aims.by_nice:
             return {}
@@ -225,7 +225,7 @@ class _Planner:
             if job.number in self.movable and (had := self.priorities.nice(job)) != job.nice
         }  # fmt: skip
 
-    def _rationed(self, found: _Tried, why: list[str]) -> Plan:
+    def _limited_to_most(self, found: _Candidate, why: list[str]) -> Plan:
         """Return the plan for an order; if it takes too many changes, the best found with as many as are allowed."""
         changes = {
             job.number: found.niceties[job.number] for job in reversed(found.order)
@@ -234,13 +234,13 @@ class _Planner:
         most = self.aims.most
         if most is None or len(changes) <= most:
             return self._plan(found.order, found.starts, found.niceties, why)
-        few = worth_most(
-            lambda taken: islice(self._single_changes(changes, taken), max(1, self.aims.evaluations // most)),
+        few = most_valuable_changes(
+            lambda chosen: islice(self._single_changes(changes, chosen), max(1, self.aims.evaluations // most)),
             most,
-            lambda some: self._made(some).score,
+            lambda some: self._with_changes(some).score,
             lambda: time.monotonic() < self._end,
         )
-        made = self._made(few)
+        made = self._with_changes(few)
         if made.score < found.score + TELLING:
             return self._plan(made.order, made.starts, few, why)
         left = sum(few.get(number) != nice for number, nice in changes.items())
@@ -250,11 +250,11 @@ class _Planner:
             made.order, made.starts, few, [f"at most {counted(most, 'change')}: {by_few}; {by_all}", *why], left=left
         )
 
-    def _single_changes(self, wanted: Mapping[int, int], taken: Mapping[int, int]) -> Iterator[tuple[int, int]]:
+    def _single_changes(self, wanted: Mapping[int, int], chosen: Mapping[int, int]) -> Iterator[tuple[int, int]]:
         """Give possible changes of single jobs besides those taken: their Nice in the whole order, or a later turn."""
         yield from wanted.items()
-        order = self.priorities.order(self.jobs, taken)
-        tier, after = self.picture.queue.tier, {job.number: self.priorities.after(job, taken) for job in order}
+        order = self.priorities.order(self.jobs, chosen)
+        tier, after = self.picture.queue.tier, {job.number: self.priorities.after(job, chosen) for job in order}
         places = [
             (job, after[behind.number] - self.gap) for k, behind in enumerate(order) for job in order[:k]
             if job.number in self.movable and tier(job) == tier(behind) and after[behind.number] - self.gap > LEAST
@@ -263,11 +263,11 @@ class _Planner:
         for job, priority in places:
             yield job.number, job.priority + job.nice - priority
 
-    def _made(self, changes: Mapping[int, int]) -> _Tried:
+    def _with_changes(self, changes: Mapping[int, int]) -> _Candidate:
         """Return the order that results if these changes are made and nothing else."""
-        return self.tried(self.priorities.order(self.jobs, changes), changes)
+        return self.evaluate(self.priorities.order(self.jobs, changes), changes)
 
-    def _mean_wait(self, found: _Tried) -> float:
+    def _mean_wait(self, found: _Candidate) -> float:
         waits = [found.starts[job.number] - job.submit for job in self.jobs]
         return float(np.average(waits, weights=self.weight))
 
@@ -320,10 +320,10 @@ class _Planner:
     def _by_rows(self, rows: Sequence[int]) -> list[SlurmJob]:
         return list({job.number: job for job in (self.picture.jobs[row] for row in rows)}.values())
 
-    def _mended(self, order: list[SlurmJob], niceties: dict[int, int]) -> _Tried:
+    def _repair(self, order: list[SlurmJob], niceties: dict[int, int]) -> _Candidate:
         """Return the best order found by moving late jobs ahead of jobs that come after them in Slurm's own order."""
         turn = {job.number: k for k, job in enumerate(self.jobs)}
-        found = last = self.tried(order, niceties)
+        found = last = self.evaluate(order, niceties)
         for _ in range(len(order)):
             if self._over:
                 break
@@ -337,17 +337,17 @@ class _Planner:
             if not behind:
                 break
             k, at = behind[0]
-            carried = self.carried([*last.order[:at], last.order[k], *last.order[at:k], *last.order[k + 1 :]])
-            if carried is None:
+            made = self.apply_nice([*last.order[:at], last.order[k], *last.order[at:k], *last.order[k + 1 :]])
+            if made is None:
                 break
-            last = self.tried(*carried)
+            last = self.evaluate(*made)
             found = min(found, last, key=lambda one: one.score)
         return found
 
-    def _polished(self, found: _Tried) -> _Tried:
+    def _improve(self, found: _Candidate) -> _Candidate:
         """Return the best order found by moving single jobs to random places; of long queues the given one."""
         tries = min(self.aims.evaluations, 4 * len(self.jobs))
-        if len(self.jobs) > POLISHED:
+        if len(self.jobs) > MOST_IMPROVED:
             return found
         draw = np.random.default_rng(self.aims.seed)
         for _ in range(tries):
@@ -356,10 +356,10 @@ class _Planner:
             order = list(found.order)
             at, to = draw.integers(len(order), size=2).tolist()
             order.insert(to, order.pop(at))
-            carried = self.carried(order)
-            if at == to or carried is None:
+            made = self.apply_nice(order)
+            if at == to or made is None:
                 continue
-            found = min(found, self.tried(*carried), key=lambda one: one.score)
+            found = min(found, self.evaluate(*made), key=lambda one: one.score)
         return found
 
     def _plan(
@@ -406,7 +406,7 @@ class _Planner:
         return due if as_planned else None
 
 
-def worth_most(
+def most_valuable_changes(
     offered: Callable[[Changes], Iterable[tuple[int, int]]],
     most: int,
     score: Callable[[Changes], float],
@@ -426,20 +426,20 @@ def worth_most(
     goes_on
         Asked before each try; False ends the search.
     """
-    taken = dict[int, int]()
+    chosen = dict[int, int]()
     best, least = dict[int, int](), score({})
-    while len(taken) < most:
-        tried: dict[tuple[int, int], float] = {}
-        for number, change in offered(taken):
-            if number in taken:
+    while len(chosen) < most:
+        scores: dict[tuple[int, int], float] = {}
+        for number, change in offered(chosen):
+            if number in chosen:
                 continue
             if not goes_on():
                 break
-            tried[number, change] = score({**taken, number: change})
-        if not tried:
+            scores[number, change] = score({**chosen, number: change})
+        if not scores:
             break
-        number, change = min(tried, key=lambda one: tried[one])
-        taken[number] = change
-        if tried[number, change] < least - TELLING:
-            best, least = dict(taken), tried[number, change]
+        number, change = min(scores, key=lambda one: scores[one])
+        chosen[number] = change
+        if scores[number, change] < least - TELLING:
+            best, least = dict(chosen), scores[number, change]
     return best

@@ -49,10 +49,10 @@ def _opened(folder: Path, *, make: bool) -> Iterator[int]:
         while way:
             _check_keeps(here, at)
             name = way.pop()
-            found = _look(name, here, at / name, make=make)
+            found = _stat_or_make(name, here, at / name, make=make)
             if stat.S_ISLNK(found.st_mode):
                 links += 1
-                target = _led_to(name, here, at / name, found, links)
+                target = _link_target(name, here, at / name, found, links)
                 way += reversed(target.parts[1:] if target.is_absolute() else target.parts)
                 onward, name = (Path("/"), "/") if target.is_absolute() else (at, ".")
             else:
@@ -69,7 +69,7 @@ def _opened(folder: Path, *, make: bool) -> Iterator[int]:
         os.close(here)
 
 
-def _look(name: str, here: int, path: Path, *, make: bool) -> os.stat_result:
+def _stat_or_make(name: str, here: int, path: Path, *, make: bool) -> os.stat_result:
     """Return the status of what has this name in an opened folder; with `make`, a missing folder is made."""
     try:
         with suppress(FileNotFoundError):
@@ -90,7 +90,7 @@ class MissingFolderError(SteerError):
         super().__init__(f"{path}: there is no such folder; make it first (mkdir -m 700), or {CURE}.")
 
 
-def _led_to(name: str, here: int, path: Path, found: os.stat_result, links: int) -> Path:
+def _link_target(name: str, here: int, path: Path, found: os.stat_result, links: int) -> Path:
     """Return the target of a link on the path; raise unless root or this user owns the link."""
     whose = ownership.owner_of(found)
     if whose not in (0, user()):
@@ -168,7 +168,7 @@ def read_text(path: Path) -> str | None:
 
 def write_text(path: Path, text: str) -> None:
     """Write a file atomically; only its owner may read it."""
-    with folder_of(path) as folder, _new_beside(path, folder) as (opened, name):
+    with folder_of(path) as folder, _new_temporary(path, folder) as (opened, name):
         with os.fdopen(opened, "wb", closefd=False) as stream:
             stream.write(text.encode())
         os.replace(name, path.name, src_dir_fd=folder, dst_dir_fd=folder)
@@ -176,7 +176,7 @@ def write_text(path: Path, text: str) -> None:
 
 def check_writable(path: Path) -> None:
     """Raise the error that `write_text` would, before there is anything to write."""
-    with folder_of(path) as folder, _new_beside(path, folder):
+    with folder_of(path) as folder, _new_temporary(path, folder):
         pass
 
 
@@ -188,7 +188,7 @@ def remove(path: Path) -> None:
 
 
 @contextmanager
-def _new_beside(path: Path, folder: int) -> Iterator[tuple[int, str]]:
+def _new_temporary(path: Path, folder: int) -> Iterator[tuple[int, str]]:
     """Give a new file in a file's folder, opened, and its temporary name, which is removed at the end."""
     _check_name(path, folder)
     name = f".{path.name}.{secrets.token_hex(4)}.part"

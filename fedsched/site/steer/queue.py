@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 HOLDING = frozenset({"RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "STOPPED", "RESIZING", "SIGNALING",
                      "STAGE_OUT"})  # fmt: skip
-TAKEN = frozenset({"ALLOCATED", "MIXED"})  # states of nodes that have jobs
+OCCUPIED = frozenset({"ALLOCATED", "MIXED"})  # states of nodes that have jobs
 # Slurm's reasons for jobs that wait for nodes, or for jobs ahead of them.
 IN_TURN = frozenset({"", "NONE", "PRIORITY", "RESOURCES"})
 LATER = "BEGINTIME"
 NODES_TAKEN = "NODES"  # …_required_for_job_are_DOWN,_DRAINED_or_reserved_for_jobs_in_higher_priority_partitions
-AWAY = frozenset({"DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING", "ERROR", "UNKNOWN", "FUTURE", "MAINT",
-                  "MAINTENANCE", "NOT_RESPONDING", "POWERED_DOWN", "POWERING_DOWN", "POWER_DOWN", "REBOOT",
-                  "REBOOT_REQUESTED", "REBOOT_ISSUED", "INVAL", "INVALID_REG"})  # fmt: skip
+UNAVAILABLE = frozenset({"DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING", "ERROR", "UNKNOWN", "FUTURE",
+                         "MAINT", "MAINTENANCE", "NOT_RESPONDING", "POWERED_DOWN", "POWERING_DOWN", "POWER_DOWN",
+                         "REBOOT", "REBOOT_REQUESTED", "REBOOT_ISSUED", "INVAL", "INVALID_REG"})  # fmt: skip
 YEAR = 365 * 86_400.0  # the limit that Slurm, too, assumes for a job without one
 ENDING = 1.0  # seconds until the assumed end of a job that is completing, or over its limit
 
@@ -62,7 +62,7 @@ class SlurmJob:
     name: str = ""
     comment: str = ""
     siblings: tuple[str, ...] = ()  # clusters of its federation on which it may start
-    beside: tuple[str, ...] = ()  # what it asks for beside nodes, CPUs and memory: GPUs, licences
+    other_resources: tuple[str, ...] = ()  # what it asks for beside nodes, CPUs and memory: GPUs, licences
 
     @property
     def holds_nodes(self) -> bool:
@@ -124,7 +124,7 @@ class SlurmNode:
     @property
     def is_up(self) -> bool:
         """Return whether jobs may start on it."""
-        return not self.states & AWAY
+        return not self.states & UNAVAILABLE
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, TypeVar
 from fedsched.core.errors import SteerError
 from fedsched.core.text import counted, first_of
 from fedsched.site.steer import jobs_read, machine_read
-from fedsched.site.steer.commands import Behind, CommandError
-from fedsched.site.steer.queue import TAKEN, Queue, Unread
+from fedsched.site.steer.commands import CommandError, WrappedRunner
+from fedsched.site.steer.queue import OCCUPIED, Queue, Unread
 from fedsched.site.steer.rights import check_federation
 
 if TYPE_CHECKING:
@@ -42,10 +42,10 @@ def read_queue(runner: Runner, *, clocks: bool = True) -> Queue:
     if clocks:
         check_clock(before, now, runner.now())
     partitions = machine_read.partitions_of(runner.run(machine_read.PARTITIONS))
-    nodes = _one_of(
+    nodes = _first_supported(
         runner, (machine_read.SINFO, machine_read.nodes_of_json), (machine_read.NODES, machine_read.nodes_of_text)
     )
-    jobs, unread = _one_of(
+    jobs, unread = _first_supported(
         runner, (jobs_read.SQUEUE, jobs_read.jobs_of_json), (jobs_read.SCONTROL, jobs_read.jobs_of_text)
     )
     if not nodes:
@@ -61,10 +61,10 @@ def read_queue(runner: Runner, *, clocks: bool = True) -> Queue:
         reservations=machine_read.reservations_of(runner.run(machine_read.RESERVATIONS)),
         unread=unread,
     )
-    return _checked(queue, runner.now() - before if clocks else math.inf)
+    return _consistent(queue, runner.now() - before if clocks else math.inf)
 
 
-def _one_of(runner: Runner, *ways: tuple[Command, Callable[[str], Found]]) -> Found:
+def _first_supported(runner: Runner, *ways: tuple[Command, Callable[[str], Found]]) -> Found:
     """Return the result of the first way that this Slurm supports."""
     for command, read in ways[:-1]:
         try:
@@ -79,14 +79,14 @@ def _one_of(runner: Runner, *ways: tuple[Command, Callable[[str], Found]]) -> Fo
 def check_clock(before: float, there: float, after: float) -> None:
     """Raise if the controller's clock differs from this machine's, which was read before and after it."""
     if not before - CLOCKS <= there <= after + CLOCKS:
-        apart = there - (before + after) / 2
+        difference = there - (before + after) / 2
         raise SteerError(
-            f"The controller's clock is {apart:+.0f} s from this machine's, more than {CLOCKS:g} s: times of one mean "
-            "nothing to the other; set the clocks (ntp), or run fedsched where slurmctld runs."
+            f"The controller's clock is {difference:+.0f} s from this machine's, more than {CLOCKS:g} s, so their "
+            "times cannot be compared; set the clocks (ntp), or run fedsched where slurmctld runs."
         )
 
 
-def _checked(queue: Queue, took: float) -> Queue:
+def _consistent(queue: Queue, took: float) -> Queue:
     """Return the queue without jobs on unknown nodes; a busy node that no readable job uses counts as away."""
     there = {node.name for node in queue.nodes}
     # For a requeued job that is still completing, Slurm may report when it is to start again.
@@ -106,7 +106,7 @@ def _checked(queue: Queue, took: float) -> Queue:
             stranger = first_of(sorted(set(job.hosts) - there)) or "none at all"
             unread[job.number] = Unread(f"job {job.target} has nodes that sinfo does not tell of ({stranger})", False)
     seen = {host for job in queue.jobs for host in job.hosts}  # including jobs that have just ended
-    hidden = sorted(node.name for node in queue.nodes if node.states & TAKEN and node.name not in seen)
+    hidden = sorted(node.name for node in queue.nodes if node.states & OCCUPIED and node.name not in seen)
     if hidden and all(one.waits for one in unread.values()):
         raise SteerError(
             f"{counted(len(hidden), 'node')} (as {hidden[0]}) with jobs that squeue does not show: they are hidden "
@@ -125,7 +125,7 @@ def _checked(queue: Queue, took: float) -> Queue:
 OF_A_CLUSTER = ("squeue", "sinfo", "scontrol")
 
 
-class On(Behind):
+class ClusterRunner(WrappedRunner):
     """A runner that sends its commands to another cluster."""
 
     def __init__(self, runner: Runner, cluster: str) -> None:
@@ -149,6 +149,6 @@ def read_siblings(runner: Runner) -> dict[str, Queue]:
     check_federation(here)
     found = {here.cluster: here}
     for name in here.federation:
-        found[name] = read_queue(On(runner, name))
+        found[name] = read_queue(ClusterRunner(runner, name))
         check_federation(found[name])
     return found

@@ -33,7 +33,7 @@ def check_rights(runner: Runner, queue: Queue, jobs: Iterable[SlurmJob]) -> None
     if not strangers or me in ("root", queue.setting("SlurmUser").partition("(")[0]):
         return
     try:
-        level, accounts = _told(runner, me)
+        level, accounts = _admin_rights(runner, me)
         unknown = ""
     except CommandError as error:  # a cluster without accounting has no coordinators
         level, accounts = "", frozenset[str]()
@@ -49,7 +49,7 @@ def check_rights(runner: Runner, queue: Queue, jobs: Iterable[SlurmJob]) -> None
         )
 
 
-def _told(runner: Runner, me: str) -> tuple[str, frozenset[str]]:
+def _admin_rights(runner: Runner, me: str) -> tuple[str, frozenset[str]]:
     """Return a user's admin level and the accounts that the user coordinates, from Slurm's accounting."""
     said = runner.run(("sacctmgr", "-n", "-P", "show", "user", me, "withcoord", "format=User,Admin,Coord"))
     for line in said.splitlines():

@@ -10,7 +10,7 @@ from fedsched.core.errors import OutputError, SteerError
 from fedsched.io.atomic import atomic_text
 from fedsched.io.examples import queue_folder
 from fedsched.io.files import read_text
-from fedsched.site.steer.commands import Behind, Command, CommandError, changes, is_of_a_job, written
+from fedsched.site.steer.commands import Command, CommandError, WrappedRunner, changes_a_job, is_about_a_job, shell_line
 from fedsched.site.steer.machine_read import CONFIG, settings_of
 
 if TYPE_CHECKING:
@@ -27,13 +27,13 @@ def file_of(command: Command) -> str:
     return re.sub(r"\W+", "-", " ".join(command)).strip("-") + ".txt"
 
 
-class Recorded:
+class RecordedRunner:
     """A runner that answers from a folder; it changes nothing, and its time is that of the record.
 
     Parameters
     ----------
     folder
-        What `Keeping` has written; or one that ships: "sample" or "federation".
+        What `RecordingRunner` has written; or one that ships: "sample" or "federation".
     """
 
     def __init__(self, folder: str | PathLike[str]) -> None:
@@ -59,7 +59,7 @@ class Recorded:
         return "nobody"
 
 
-class Keeping(Behind):
+class RecordingRunner(WrappedRunner):
     """A runner that keeps what commands print in a new folder."""
 
     def __init__(self, runner: Runner, folder: str | PathLike[str]) -> None:
@@ -77,19 +77,19 @@ class Keeping(Behind):
         return text
 
 
-class Rehearsal(Behind):
+class RehearsalRunner(WrappedRunner):
     """A runner that runs commands that read the queue, and skips commands that change jobs."""
 
     def run(self, command: Command) -> str:
         """Return what a command prints; "" for one that changes a job, or looks at a changed one."""
-        return "" if is_of_a_job(command) else self._runner.run(command)
+        return "" if is_about_a_job(command) else self._runner.run(command)
 
     def user(self) -> str:
         """Return root, which may change all jobs."""
         return "root"
 
 
-class Announced(Behind):
+class AnnouncingRunner(WrappedRunner):
     """A runner that reports each command before it is run.
 
     Parameters
@@ -106,8 +106,8 @@ class Announced(Behind):
 
     def run(self, command: Command) -> str:
         """Return what a command prints."""
-        if not self._sparing or not (changes(command) or command in self._said):
-            self._told(written(command))
-        if not is_of_a_job(command):
+        if not self._sparing or not (changes_a_job(command) or command in self._said):
+            self._told(shell_line(command))
+        if not is_about_a_job(command):
             self._said.add(command)
         return self._runner.run(command)

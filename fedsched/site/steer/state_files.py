@@ -21,7 +21,7 @@ from fedsched.site.steer.private_files import folder_of, make_folder, open_lock
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-OF_ROOT = Path("/var/lib/fedsched")
+ROOT_FOLDER = Path("/var/lib/fedsched")
 NAME = "fedsched"
 
 
@@ -38,7 +38,7 @@ def state_folder(named: Path | None = None) -> Path:
             raise SteerError(f"STATE_DIRECTORY={given!r} must begin with /; name the folder with --state.")
         return Path(given)
     if user() == 0:
-        return OF_ROOT
+        return ROOT_FOLDER
     base = Path(os.environ.get("XDG_STATE_HOME", ""))
     if base.is_absolute():
         return base / NAME
@@ -73,7 +73,7 @@ def state_file(
 Found = TypeVar("Found")
 
 
-def read_kept(path: Path, kind: str, read: Callable[[Any], Found], *, otherwise: str) -> Found | None:
+def read_state(path: Path, kind: str, read: Callable[[Any], Found], *, otherwise: str) -> Found | None:
     """Return what a file of this kind holds; None if there is no file yet.
 
     Parameters
@@ -95,7 +95,7 @@ def read_kept(path: Path, kind: str, read: Callable[[Any], Found], *, otherwise:
     return found
 
 
-def write_kept(path: Path | None, said: Mapping[str, object]) -> None:
+def write_state(path: Path | None, said: Mapping[str, object]) -> None:
     """Write a file atomically, or remove it if it has no job; without a path, do nothing."""
     if path is None:
         return
@@ -109,7 +109,7 @@ ENDING = ".lock"
 
 
 @contextmanager
-def only_one(path: Path | None) -> Iterator[None]:
+def exclusive_lock(path: Path | None) -> Iterator[None]:
     """Lock a file while the with statement lasts; raise if another process has locked it.
 
     If a process is killed, its lock ends with the command that it was running. That command inherits the lock, since
@@ -118,9 +118,9 @@ def only_one(path: Path | None) -> Iterator[None]:
     if path is None or os.name != "posix":
         yield
         return
-    beside = Path(f"{path}{ENDING}")
-    with folder_of(beside) as folder:
-        lock = _locked(path, beside, folder)
+    lock_path = Path(f"{path}{ENDING}")
+    with folder_of(lock_path) as folder:
+        lock = _locked(path, lock_path, folder)
         try:
             os.ftruncate(lock, 0)
             os.write(lock, str(os.getpid()).encode())
@@ -128,34 +128,34 @@ def only_one(path: Path | None) -> Iterator[None]:
             yield
         finally:
             with suppress(FileNotFoundError):
-                os.unlink(beside.name, dir_fd=folder)
+                os.unlink(lock_path.name, dir_fd=folder)
             os.close(lock)
 
 
-def _locked(path: Path, beside: Path, folder: int) -> int:
+def _locked(path: Path, lock_path: Path, folder: int) -> int:
     """Return the lock file beside a file in an opened folder, opened and locked; raise if another process has it."""
     import fcntl
 
     while True:
         try:
-            lock = open_lock(beside, folder)
+            lock = open_lock(lock_path, folder)
         except OSError as error:
-            raise SteerError(f"{beside}: it cannot be written ({error.strerror}); name another undo file.") from None
+            raise SteerError(f"{lock_path}: it cannot be written ({error.strerror}); name another undo file.") from None
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             who = os.read(lock, 20).decode(errors="replace").strip() or "?"
             os.close(lock)
-            raise SteerError(f"{path}: {_why_not(who)}") from None
+            raise SteerError(f"{path}: {_why_locked(who)}") from None
         except OSError as error:
             os.close(lock)
-            raise SteerError(f"{beside}: it cannot be locked ({error.strerror}); name another undo file.") from None
-        if _is_at(lock, beside.name, folder):
+            raise SteerError(f"{lock_path}: it cannot be locked ({error.strerror}); name another undo file.") from None
+        if _is_current(lock, lock_path.name, folder):
             return lock
         os.close(lock)  # the process that had it has removed it meanwhile
 
 
-def _why_not(who: str) -> str:
+def _why_locked(who: str) -> str:
     """Return why a process has a lock: it steers, or it was killed and its last command still runs."""
     if who.isdecimal() and not Path("/proc", who).exists() and Path("/proc/self").exists():
         return (
@@ -168,7 +168,7 @@ def _why_not(who: str) -> str:
     )
 
 
-def _is_at(lock: int, name: str, folder: int) -> bool:
+def _is_current(lock: int, name: str, folder: int) -> bool:
     try:
         return os.path.samestat(os.fstat(lock), os.stat(name, dir_fd=folder, follow_symlinks=False))
     except FileNotFoundError:

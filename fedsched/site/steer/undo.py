@@ -11,7 +11,7 @@ from fedsched.core.errors import SteerError
 from fedsched.core.values import digits_of
 from fedsched.site.steer.plan import Promises
 from fedsched.site.steer.private_files import check_writable
-from fedsched.site.steer.state_files import read_kept, write_kept
+from fedsched.site.steer.state_files import read_state, write_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -56,11 +56,11 @@ class Former:
         """Return whether this may be the entry of a job: the user must be the same, not only the number."""
         return job.user == self.user
 
-    def began(self, job: SlurmJob) -> bool:
+    def has_our_begin(self, job: SlurmJob) -> bool:
         """Return whether a job waits with a begin time that fedsched gave it."""
         return self.is_of(job) and job.waits and job.eligible in self.begins
 
-    def is_given(self, job: SlurmJob) -> bool:
+    def has_our_nice(self, job: SlurmJob) -> bool:
         """Return whether a job has a Nice that fedsched gave it and that differs from its former one."""
         return self.is_of(job) and job.nice != self.nice and job.nice in self.given
 
@@ -101,7 +101,7 @@ class Undo:
             return cls(None, cluster)
         where = Path(path)
         otherwise = "it is no undo file ({}); name another, or the right one."
-        found = read_kept(where, KIND, lambda said: _undo(where, said), otherwise=otherwise) or cls(where, cluster)
+        found = read_state(where, KIND, lambda said: _undo(where, said), otherwise=otherwise) or cls(where, cluster)
         if found.cluster != cluster:
             raise SteerError(f"{where}: it is of the cluster {found.cluster!r}, not {cluster!r}; name another file.")
         if only_read:
@@ -171,7 +171,7 @@ class Undo:
         followed: dict[int, Former] = {}
         others, strangers = [], set()
         for number, job in there.items():
-            said = self._of(job)
+            said = self._entry_of(job)
             if said is None:
                 continue
             if not said.is_of(job):
@@ -202,14 +202,15 @@ class Undo:
         self.save()
         return others
 
-    def _of(self, job: SlurmJob) -> Former | None:
+    def _entry_of(self, job: SlurmJob) -> Former | None:
         """Return the entry of a job; for a task that has left its array since, the entry of the array."""
         whole, _, task = job.target.partition("_")
         array = self.jobs.get(digits_of(whole) or 0) if task else None
         own = self.jobs.get(job.number)
-        if own is None and array is not None and array.is_of(job) and (job.nice in array.given or array.began(job)):
-            return replace(array, target=job.target)
-        return own
+        if own is not None or array is None or not array.is_of(job):
+            return own
+        changed = job.nice in array.given or array.has_our_begin(job)
+        return replace(array, target=job.target) if changed else None
 
     def save(self) -> None:
         """Write the file, or remove it if there is nothing to undo."""
@@ -220,7 +221,7 @@ class Undo:
             "deadlines": {str(number): when for number, when in self.deadlines.items()},
             "promised": {str(number): when for number, when in self.promised.items()},
         }
-        write_kept(self.path, said)
+        write_state(self.path, said)
 
 
 def _undo(path: Path, said: Mapping[str, Any]) -> Undo:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from fedsched.core.errors import FedschedError, SteerError
 from fedsched.core.text import counted
-from fedsched.site.steer.applying import Hand, SetByHandError
+from fedsched.site.steer.applying import JobChanger, SetByHandError
 from fedsched.site.steer.commands import RefusedError, begin_at
 from fedsched.site.steer.planning import Aims, plan
 from fedsched.site.steer.priorities import Priorities
 from fedsched.site.steer.reading import read_queue
 from fedsched.site.steer.rights import check_federation, check_lease, check_rights
-from fedsched.site.steer.state_files import only_one
+from fedsched.site.steer.state_files import exclusive_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -43,21 +43,22 @@ class Lease:
         The begin time of each job that has one from fedsched.
     """
 
-    hand: Hand
+    hand: JobChanger
     seconds: float
     now: float
     ours: Mapping[int, float]
 
     @classmethod
-    def found(cls, hand: Hand, seconds: float, queue: Queue) -> Lease:
+    def found(cls, hand: JobChanger, seconds: float, queue: Queue) -> Lease:
         """Return the begin times that Slurm reports: a job may not have got the last one sent, or not kept it."""
         former = hand.undo.jobs
         ours = {
-            job.number: job.eligible for job in queue.jobs if job.number in former and former[job.number].began(job)
-        }
+            job.number: job.eligible for job in queue.jobs
+            if job.number in former and former[job.number].has_our_begin(job)
+        }  # fmt: skip
         return cls(hand, seconds, queue.now, ours)
 
-    def lifted(self, queue: Queue) -> Queue:
+    def without_begins(self, queue: Queue) -> Queue:
         """Return the queue in which the jobs that fedsched's begin times hold back wait in turn."""
         return replace(
             queue,
@@ -154,16 +155,16 @@ class Watch:
             )
 
     @property
-    def hand(self) -> Hand:
-        """Return the `Hand` that changes jobs."""
-        return Hand(self.runner, self.undo, self.told)
+    def hand(self) -> JobChanger:
+        """Return the `JobChanger` of this watch."""
+        return JobChanger(self.runner, self.undo, self.told)
 
     def look(self) -> Plan | None:
         """Look once, and return the plan that was carried out; None if nothing had to be done.
 
         A look that fails changes nothing more; it raises after `PATIENCE` failures in a row.
         """
-        began = time.monotonic()
+        looked = time.monotonic()
         try:
             queue = read_queue(self.runner)
             check_federation(queue)
@@ -176,23 +177,23 @@ class Watch:
                 raise SteerError(f"{PATIENCE} looks in a row have failed, the last with: {error}") from error
             return None
         self._failures = 0
-        self.slowest = max(self.slowest, time.monotonic() - began)
+        self.slowest = max(self.slowest, time.monotonic() - looked)
         return done
 
     def _steer(self, queue: Queue) -> Plan | None:
         """Steer a queue; a job that cannot be changed is left alone from then on, and the others are steered."""
         for _ in range(STUBBORN):
             try:
-                return self._steered(queue)
+                return self._steer_once(queue)
             except (SetByHandError, RefusedError) as error:
                 self._seen = None
                 queue = read_queue(self.runner)  # raises if no controller answers: a refusal then says nothing
-                self._let_be(error, queue)
+                self._leave_alone(error, queue)
                 if self.aims.most is not None:  # that many were changed, if in vain: the next look goes on
                     return None
         return None
 
-    def _let_be(self, error: SetByHandError | RefusedError, queue: Queue) -> None:
+    def _leave_alone(self, error: SetByHandError | RefusedError, queue: Queue) -> None:
         """Leave a job alone from here on, unless it was refused because other tasks of its array wait by now."""
         if isinstance(error, SetByHandError):
             self.told(str(error))
@@ -202,7 +203,7 @@ class Watch:
             self.told(f"{error} Job {error.job.target} is left alone from here on (--leave {number}).")
             self._leave |= {number}
 
-    def _steered(self, queue: Queue) -> Plan | None:
+    def _steer_once(self, queue: Queue) -> Plan | None:
         others = self.undo.follow(queue.jobs, self.told, unread=queue.unread)
         for number in queue.unread.keys() - self._unread:
             self.told(f"job {number}: it cannot be read, so it is left out: {queue.unread[number].why}")
@@ -212,7 +213,7 @@ class Watch:
             leases = Lease.found(self.hand, max(self.lease, 4.0 * self.slowest), queue)
             for job in others:
                 leases.release(job)
-            queue = leases.lifted(queue)
+            queue = leases.without_begins(queue)
         for job in others:
             self.told(f"job {job.target}: somebody else has changed its Nice, so it is left alone from here on")
             self._leave |= {job.number}
@@ -220,7 +221,7 @@ class Watch:
         if not queue.waiting:
             self._seen = None
             return None
-        if self._is_seen(queue):
+        if self._is_unchanged(queue):
             if leases is not None:
                 leases.renew(queue)
             return None
@@ -252,7 +253,7 @@ class Watch:
         self._turn = tuple(job.number for job in sorted(found.order, key=priorities.turn))
         return found
 
-    def _is_seen(self, queue: Queue) -> bool:
+    def _is_unchanged(self, queue: Queue) -> bool:
         """Return whether the jobs, the nodes that are up, and the order of priorities are as at the last plan."""
         if queue.identity() != self._seen:
             return False
@@ -265,7 +266,7 @@ class Watch:
 
     def run(self, sleep: Callable[[float], None], *, looks: int | None = None) -> None:
         """Look again and again; however that ends, all changes are undone."""
-        with only_one(self.undo.path):
+        with exclusive_lock(self.undo.path):
             try:
                 done = 0
                 while looks is None or done < looks:

@@ -36,17 +36,17 @@ HEADS = {
 
 def downtimes_of(dump: Dump, federation: Federation, zero: float) -> tuple[tuple[Downtime, ...], list[str]]:
     """Return when nodes were down or drained, and notes on what is left out; `zero` is second 0 of the jobs."""
-    events, strange = _ours(dump, EVENTS, federation)
+    events, strange = _rows_of_cluster(dump, EVENTS, federation)
     said = [f"{counted(strange, 'event')} of other clusters left out"] * bool(strange)
     if len(events) < 2:
         return (), said
     found = _read(EVENTS, events, dump, federation, zero)
-    return tuple(found), [*said, *_said(found)]
+    return tuple(found), [*said, *_notes_of(found)]
 
 
-def on_their_nodes(dump: Dump, federation: Federation, zero: float) -> tuple[Downtime, ...]:
+def downtimes_with_nodes(dump: Dump, federation: Federation, zero: float) -> tuple[Downtime, ...]:
     """Return when nodes were down or drained, with the numbers of these nodes, for policies that tell nodes apart."""
-    events, _ = _ours(dump, EVENTS, federation)
+    events, _ = _rows_of_cluster(dump, EVENTS, federation)
     places = read_hosts(dump.path(NODES), federation).places
     by_span: dict[tuple[float, float, str], list[int]] = {}
     for event in events_in("\n".join(events), str(dump.path(EVENTS))):
@@ -69,7 +69,7 @@ def reservations_of(dump: Dump, federation: Federation, zero: float) -> tuple[tu
 
     `scontrol` shows present and future ones. Past ones and their nodes are in the database (slurmdbd).
     """
-    past, strange = _ours(dump, PAST_RESERVATIONS, federation)
+    past, strange = _rows_of_cluster(dump, PAST_RESERVATIONS, federation)
     said = [f"{counted(strange, 'reservation')} of other clusters left out"] * bool(strange)
     over, unread = _past(dump, past)
     said += unread
@@ -77,10 +77,10 @@ def reservations_of(dump: Dump, federation: Federation, zero: float) -> tuple[tu
     if not lines:
         return (), said
     found = _read(RESERVATIONS, lines, dump, federation, zero)
-    return told_apart(found), [*said, *_said(found)]
+    return with_unique_names(found), [*said, *_notes_of(found)]
 
 
-def _ours(dump: Dump, file: str, federation: Federation) -> tuple[list[str], int]:
+def _rows_of_cluster(dump: Dump, file: str, federation: Federation) -> tuple[list[str], int]:
     """Return the lines of a table of the database, head first, and how many of other clusters are left out."""
     head, *rows = (dump.text(file) if dump.has(file) else "").splitlines() or [""]
     names = head.lower().split("|")
@@ -91,7 +91,7 @@ def _ours(dump: Dump, file: str, federation: Federation) -> tuple[list[str], int
     return [head, *kept], len(rows) - len(kept)
 
 
-def told_apart(downtimes: Iterable[Downtime]) -> tuple[Downtime, ...]:
+def with_unique_names(downtimes: Iterable[Downtime]) -> tuple[Downtime, ...]:
     """Return the downtimes with unique names of reservations: the same name at another time becomes "weekly (2)"."""
     times: dict[str, list[tuple[float, float]]] = {}
     found = []
@@ -108,7 +108,7 @@ def told_apart(downtimes: Iterable[Downtime]) -> tuple[Downtime, ...]:
     return tuple(found)
 
 
-def reservation_meant(downtimes: Iterable[Downtime], name: str, eligible: float) -> str:
+def reservation_named(downtimes: Iterable[Downtime], name: str, eligible: float) -> str:
     """Return which reservation of this name a job means that is eligible at this time; "" if there is none.
 
     It is the first one that ends after the job became eligible.
@@ -171,5 +171,5 @@ def _moment(seconds: float) -> str:
     return str(WallTime(math.floor(seconds)))
 
 
-def _said(found: object) -> list[str]:
+def _notes_of(found: object) -> list[str]:
     return [*getattr(found, "left_out", ()), *getattr(found, "assumed", ())]

@@ -14,8 +14,8 @@ import numpy as np
 from fedsched.core.errors import FedschedError
 from fedsched.simulate import simulate
 from fedsched.site.twin.contradicted_limits import other_limits
-from fedsched.site.twin.replay_facts import BEFORE, GIVENS, LIMIT, matters, subjects
-from fedsched.site.twin.replay_problem import SLURM, is_slurm, keeps_limits, problem_of
+from fedsched.site.twin.replay_facts import BEFORE, LIMIT, REPLAY_FACTS, matters, runs_with_fact
+from fedsched.site.twin.replay_problem import SLURM, enforces_limits, is_slurm, replay_problem_of
 from fedsched.site.twin.replaying import Replayed, replay
 
 if TYPE_CHECKING:
@@ -86,13 +86,13 @@ class Explained:
         """Return the share of the compared jobs that have a recorded fact of their own given in the full replay."""
         told = np.zeros(len(self.site.records), dtype=np.bool_)
         for name in self.full.given:
-            told |= subjects(self.site, name)
+            told |= runs_with_fact(self.site, name)
         return float(told[self.rows].mean()) if self.rows.size else 0.0
 
     def counts(self) -> dict[str, tuple[int, int]]:
         """Return for each cause how many starts it explains, and for how many of these the fact is the job's own."""
         found = {}
-        for name in (EQUAL, *GIVENS, OTHERWISE, SEVERAL, STATE, UNEXPLAINED):
+        for name in (EQUAL, *REPLAY_FACTS, OTHERWISE, SEVERAL, STATE, UNEXPLAINED):
             mine = self.cause == name
             if mine.any() or name in (EQUAL, UNEXPLAINED):
                 found[name] = (int(mine.sum()), int((mine & self.own).sum()))
@@ -119,14 +119,14 @@ def explain(
             told(f"given: {', '.join(given)}" if given else "nothing given")
         return replay(site, policy, given=given)
 
-    names = [name for name in GIVENS if matters(site, name) and (name != "clocks" or is_slurm(policy))]
+    names = [name for name in REPLAY_FACTS if matters(site, name) and (name != "clocks" or is_slurm(policy))]
     plain = again()
     rows = plain.problem.rows[plain.problem.compared]
     cause = np.where(plain.equal, EQUAL, UNEXPLAINED).astype("U40")
     own = np.zeros(len(rows), dtype=np.bool_)
-    everybody = np.ones(len(rows), dtype=np.bool_)
-    mine = {name: subjects(site, name)[rows] for name in names}
-    waited_before = mine.get(BEFORE, ~everybody)
+    all_starts = np.ones(len(rows), dtype=np.bool_)
+    mine = {name: runs_with_fact(site, name)[rows] for name in names}
+    waited_before = mine.get(BEFORE, ~all_starts)
 
     def settle(replayed: Replayed, name: str, allowed: Mask) -> None:
         found = (cause == UNEXPLAINED) & _equal(replayed, rows) & allowed
@@ -136,11 +136,11 @@ def explain(
 
     alone = {name: again(name) for name in names}
     for name in names:  # a fact of the job itself has precedence over a fact of other jobs
-        settle(alone[name], name, mine[name] & (~waited_before if name == BEFORE else everybody))
+        settle(alone[name], name, mine[name] & (~waited_before if name == BEFORE else all_starts))
     for name in names:
-        settle(alone[name], name, ~waited_before if name == BEFORE else everybody)
+        settle(alone[name], name, ~waited_before if name == BEFORE else all_starts)
     # A policy that enforces limits would delay jobs twice if the limits' effects were given as well.
-    together = [name for name in names if name != LIMIT or not keeps_limits(site, policy)]
+    together = [name for name in names if name != LIMIT or not enforces_limits(site, policy)]
     steps, full, last = [("nothing", plain.share)], plain, plain
     for k in range(1, len(together) + 1):
         last = alone[together[0]] if k == 1 else again(*together[:k])
@@ -148,7 +148,7 @@ def explain(
             full = last
         steps.append((together[k - 1], float(_equal(last, rows).mean()) if rows.size else 1.0))
         if k > 1:
-            settle(last, SEVERAL, ~waited_before if BEFORE in together[:k] else everybody)
+            settle(last, SEVERAL, ~waited_before if BEFORE in together[:k] else all_starts)
     told_of = []
     facts = full.given
     for other in other_limits(site, plain):
@@ -191,14 +191,14 @@ def _from_states(
         left = left[together.size :]
         tries += 1
         if told is not None:
-            told(f"from the state before {counted_from(site, first)}")
+            told(f"from the state before {seconds_since_begin(site, first)}")
         here = site.at(first - 1.0 - interval, first + 2 * interval)
         try:
-            problem = problem_of(here, policy, given=given)
+            problem = replay_problem_of(here, policy, given=given)
             schedule = simulate(problem.workload, problem.federation, problem.policy)
         except FedschedError:  # today's machine may be too small for what ran then
             continue
-        start = dict(zip(records_ids(here, problem.rows), (schedule.start + here.zero).tolist(), strict=True))
+        start = dict(zip(ids_of_records(here, problem.rows), (schedule.start + here.zero).tolist(), strict=True))
         for k in together.tolist():
             row = int(rows[k])
             if abs(start.get(int(records.id[row]), np.inf) - records.start[row]) <= interval:
@@ -206,12 +206,12 @@ def _from_states(
     return int(left.size)
 
 
-def records_ids(site: Site, rows: NDArray[np.int64]) -> list[int]:
+def ids_of_records(site: Site, rows: NDArray[np.int64]) -> list[int]:
     """Return the ids of these records."""
     ids: list[int] = site.records.id[rows].tolist()
     return ids
 
 
-def counted_from(site: Site, moment: float) -> str:
+def seconds_since_begin(site: Site, moment: float) -> str:
     """Return a wall-clock time as seconds since the dump begins, for a progress line."""
     return f"second {moment - site.since:.0f}"

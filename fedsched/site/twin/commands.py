@@ -37,7 +37,7 @@ STANDING = PARTED.join(f"%{letter}" for letter in "NPTEH")
 RESERVED = "Cluster,Name,TRES,Start,End,NodeNames,Flags"
 
 
-def mark_in(text: str) -> str:
+def separator_in(text: str) -> str:
     """Return what separates the cells of a dump's table: tabs, or bars in older dumps."""
     return PARTED if PARTED in text else BAR
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Column = NDArray[np.float64]
 
 
-class Other(NamedTuple):
+class ContradictedLimit(NamedTuple):
     """A limit that probably had another value: its name, its value today, and its greatest recorded use."""
 
     of: str
@@ -43,7 +43,7 @@ class Other(NamedTuple):
         )
 
 
-def other_limits(site: Site, plain: Replayed) -> Iterator[Other]:
+def other_limits(site: Site, plain: Replayed) -> Iterator[ContradictedLimit]:
     """Yield the limits that probably had other values when the jobs ran.
 
     If more ran at once than a limit allows, the limit was wider. If a replay without given facts runs more at once than
@@ -75,7 +75,7 @@ def other_limits(site: Site, plain: Replayed) -> Iterator[Other]:
         if changed is not None:
             mine = np.zeros(len(records), dtype=np.bool_)
             mine[whose] = True
-            yield Other(of, value, recorded, changed, mine)
+            yield ContradictedLimit(of, value, recorded, changed, mine)
 
 
 def _parts(site: Site, parts: Parts) -> dict[str, list[tuple[int, Part]]]:

@@ -7,10 +7,10 @@ import hmac
 import re
 from typing import TYPE_CHECKING
 
-from fedsched.io.slurm_files.sacct_submit import asked_in
-from fedsched.io.slurm_files.slurm_keys import GLOBAL, Standing, names_of
-from fedsched.io.slurm_files.slurm_options import typed
-from fedsched.site.twin.commands import BAR, CONFIG, JOBS, QUEUE, mark_in
+from fedsched.io.slurm_files.sacct_submit import requests_in
+from fedsched.io.slurm_files.slurm_keys import GLOBAL, Treatment, names_of
+from fedsched.io.slurm_files.slurm_options import example_of
+from fedsched.site.twin.commands import BAR, CONFIG, JOBS, QUEUE, separator_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,7 +26,7 @@ KINDS = {
 GONE = ("reason", "comment", "workdir", "stderr", "stdin", "stdout", "command", "mailuser", "extra")
 KEPT = ("", "root", "all", "none", "n/a", "(null)", "unknown", "parent")
 # The parameters that scheduling depends on; all others of a configuration name hosts, paths and people.
-DECISIVE = names_of(GLOBAL, *(one for one in Standing if one is not Standing.IGNORED))
+DECISIVE = names_of(GLOBAL, *(one for one in Treatment if one is not Treatment.IGNORED))
 OF_CONFIG = re.compile(
     rf"(?:{'|'.join(DECISIVE)}|(?:Priority|Scheduler|Select|Preempt)\w*|MinJobAge)(?:\[\d+\])?\s*=", re.IGNORECASE
 )
@@ -63,7 +63,7 @@ class Disguise:
         header: list[str] | None = None
         mark = BAR
         for line in lines:
-            if header is None and (mark := mark_in(line)) in line:
+            if header is None and (mark := separator_in(line)) in line:
                 header = [name.strip().lower() for name in line.rstrip("\n").split(mark)]
                 yield line
             elif header is not None:
@@ -115,7 +115,7 @@ def _asked(text: str) -> str:
     """Return a command line with only the options that decide when a job starts; names in them are replaced."""
     if not text.strip():
         return ""
-    asked = asked_in(text)
+    asked = requests_in(text)
     options = [f"--dependency={asked.dependency}"] * bool(asked.dependency)
     options += [f"--begin={asked.begin}"] * bool(asked.begin)
     options += [f"--array=0-1%{asked.together}"] * bool(asked.together)
@@ -123,5 +123,5 @@ def _asked(text: str) -> str:
     options += ["--exclusive"] * asked.exclusive
     options += [f"--licenses={asked.licenses}"] * bool(asked.licenses)
     options += ["--partition=a,b"] * asked.partitions
-    options += map(typed, asked.beyond)
+    options += map(example_of, asked.beyond)
     return " ".join(("sbatch", *options, "job"))

@@ -72,6 +72,6 @@ class Dump:
         return moment.seconds
 
 
-def opened(folder: str | PathLike[str] | Dump) -> Dump:
+def dump_in(folder: str | PathLike[str] | Dump) -> Dump:
     """Return the dump in a folder; a dump is returned as it is."""
     return folder if isinstance(folder, Dump) else Dump(Path(folder))

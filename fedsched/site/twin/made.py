@@ -32,7 +32,7 @@ from fedsched.site.twin.made_facts import (
 )
 from fedsched.site.twin.made_files import clock, write_accounts, write_closed, write_jobs, write_machine, write_queue
 from fedsched.site.twin.replay_problem import SLURM, policy_in
-from fedsched.site.twin.site import machine_of, open_to_all
+from fedsched.site.twin.site import admitting_all_jobs, machine_of
 from fedsched.slurm.conf.job_factors import JobRequest
 from fedsched.slurm.passes.limits_of_accounts import Part, Parts
 from fedsched.slurm.priority.associations import Associations
@@ -120,8 +120,8 @@ def made_dump(
     elsewhere = [f"{CLUSTER}{k + 2}" for k in range(site.others)]
     write_closed(target, facts.calendar, nodes, float(facts.work.submit[-1]), elsewhere)
     write_accounts(target, site, facts.user.tolist(), nodes)
-    federation = open_to_all(machine_of(Dump(target)).federation)
-    schedule = _settled(target, facts, federation, policy)
+    federation = admitting_all_jobs(machine_of(Dump(target)).federation)
+    schedule = _simulated(target, facts, federation, policy)
     reasons = _reasons(target, facts, schedule, end)
     write_jobs(target, facts, schedule, begin, end, reasons, elsewhere)
     write_queue(target, facts, schedule, end, reasons, in_order=policy != SLURM or priority == "basic")
@@ -133,7 +133,7 @@ def _site(site: MadeSite, **given: Any) -> MadeSite:
     return replace(site, **{name: value for name, value in given.items() if value is not None})
 
 
-def _settled(folder: Path, facts: Facts, federation: Federation, policy: str) -> Schedule:
+def _simulated(folder: Path, facts: Facts, federation: Federation, policy: str) -> Schedule:
     """Return the schedule; set when runs that depend on, or are requeued after, others are submitted and eligible."""
     submit = facts.work.submit.copy()
     eligible = np.maximum(submit, facts.held)
@@ -174,7 +174,7 @@ def _reasons(folder: Path, facts: Facts, schedule: Schedule, until: float) -> li
     waiting = (facts.eligible <= until) & ~(start <= until)
     found = [""] * len(start)
     if facts.site.limited:
-        parts = _parts(folder, facts)
+        parts = _parts_of_limits(folder, facts)
         found = full_limits(parts, start, schedule.finish, np.where(waiting, until, moment))
     return [
         reason or ("Priority" if waiting[row] else "Dependency" if facts.depends[row] >= 0
@@ -183,7 +183,7 @@ def _reasons(folder: Path, facts: Facts, schedule: Schedule, until: float) -> li
     ]  # fmt: skip
 
 
-def _parts(folder: Path, facts: Facts) -> list[list[Part]]:
+def _parts_of_limits(folder: Path, facts: Facts) -> list[list[Part]]:
     """Return for each run what it takes of the limits of QOS and accounts."""
     accounts = Associations.read(folder / commands.ACCOUNTS, folder / commands.QOS)
     parts = Parts(accounts, {one.name: one.qos for one in facts.site.queues})

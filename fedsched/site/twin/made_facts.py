@@ -12,7 +12,7 @@ from fedsched.generate.estimates import tsafrir_estimates
 from fedsched.model.jobs.workload import Workload
 from fedsched.model.time.downtimes import Downtime
 from fedsched.site.twin.records import YEAR
-from fedsched.site.twin.replay_problem import SLURM, lacks
+from fedsched.site.twin.replay_problem import SLURM, unsupported_features
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -232,9 +232,9 @@ def _add_troubles(facts: Facts, nodes: int, rng: np.random.Generator, policy: st
             facts.again[row] = row - 1
             facts.user[row], facts.quality[row] = facts.user[row - 1], facts.quality[row - 1]
             facts.array[row] = facts.part[row] = facts.array[row - 1] = facts.part[row - 1] = -1
-    if _has(policy, "cancel_at"):
+    if _supports(policy, "cancel_at"):
         facts.gone[gone] = submit[gone] + np.round(rng.uniform(60, 6_000, gone.size))
-    if _has(policy, "calendar"):
+    if _supports(policy, "calendar"):
         span, begin = float(submit[-1]), float(np.floor(0.45 * submit[-1]))
         service = Downtime(CLUSTER, begin, begin + 14_400.0, nodes="all", kind="maintenance", name="service")
         # A dump does not say on which nodes jobs run as it begins. Under a policy that tells nodes apart, an outage of
@@ -245,9 +245,9 @@ def _add_troubles(facts: Facts, nodes: int, rng: np.random.Generator, policy: st
         facts.calendar = (*down, service)
 
 
-def _has(policy: str, feature: str) -> bool:
+def _supports(policy: str, feature: str) -> bool:
     """Return whether a policy supports a feature beyond the plain model."""
-    return feature not in lacks(policy)
+    return feature not in unsupported_features(policy)
 
 
 def ids_of(facts: Facts) -> NDArray[np.int64]:
@@ -285,7 +285,7 @@ def recorded_limit(facts: Facts, row: int) -> str:
     return "Partition_Limit" if facts.unsaid[row] else limit_of(facts, row)
 
 
-def called(facts: Facts, number: NDArray[np.int64], row: int) -> str:
+def job_id_text(facts: Facts, number: NDArray[np.int64], row: int) -> str:
     """Return Slurm's JobID of a run: 17, 17_3 in an array, 17+1 in a heterogeneous job."""
     if (first := int(facts.array[row])) >= 0:
         return f"{number[first]}_{row - first}"

@@ -13,7 +13,7 @@ from fedsched.site.twin.made_facts import (
     CLUSTER,
     CORES,
     EPOCH,
-    called,
+    job_id_text,
     labels_of,
     limit_of,
     numbers_of,
@@ -260,7 +260,7 @@ def write_jobs(
     labels, letters = labels_of(facts), facts.site.letters
     lines = ["|".join(RECORD_COLUMNS)]
     for row in np.flatnonzero(there).tolist():
-        name = called(facts, number, row)
+        name = job_id_text(facts, number, row)
         other, nodes = int(facts.depends[row]), int(facts.work.tasks[row])
         cells = (
             number[row], name, CLUSTER, *(labels[one][row] for one in ("partition", "user", "account", "qos")),
@@ -311,7 +311,7 @@ def write_queue(
         runs = state == "RUNNING"
         condition = f"afterany:{number[other]}(unfulfilled)" if reason == "Dependency" else "(null)"
         cells = (
-            called(facts, number, row), labels["partition"][row], labels["user"][row], state, reason, priority,
+            job_id_text(facts, number, row), labels["partition"][row], labels["user"][row], state, reason, priority,
             submit[row], end[row] if runs else "N/A", start[row] if runs else "N/A", limit_of(facts, row), nodes,
             labels["account"][row], labels["qos"][row], condition, "(null)", "(null)", hosts, 0,
             CORES * nodes, "", "", "N/A", "(null)",

@@ -16,7 +16,7 @@ from fedsched.report.formatting import duration, share
 from fedsched.report.skeleton import Markup, chapters, document, table
 from fedsched.site.twin import figures
 from fedsched.site.twin.causes import ABOUT, EQUAL, UNEXPLAINED
-from fedsched.site.twin.replay_facts import GIVENS
+from fedsched.site.twin.replay_facts import REPLAY_FACTS
 from fedsched.site.twin.site import span_in_words
 
 if TYPE_CHECKING:
@@ -105,8 +105,8 @@ def _quantiles(found: Explained) -> str:
 def _causes(found: Explained) -> str:
     total = max(len(found.cause), 1)
     rows = [
-        (_named(name), f"{count:,}", share(count / total), f"{own:,}" if name in GIVENS else "–",
-         f"{count - own:,}" if name in GIVENS else "–")
+        (_named(name), f"{count:,}", share(count / total), f"{own:,}" if name in REPLAY_FACTS else "–",
+         f"{count - own:,}" if name in REPLAY_FACTS else "–")
         for name, (count, own) in found.counts().items()
     ]  # fmt: skip
     steps = [(f"and {name}" if k else name, share(equal)) for k, (name, equal) in enumerate(found.steps)]
@@ -126,7 +126,7 @@ def _causes(found: Explained) -> str:
 
 def _named(name: str) -> Markup:
     """Return a table cell with a cause, and below it its explanation."""
-    about = GIVENS.get(name, ABOUT.get(name, ""))
+    about = REPLAY_FACTS.get(name, ABOUT.get(name, ""))
     return Markup(f'{escape(name)}<br><span class="soft">{escape(about)}</span>')
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from fedsched.core.errors import TwinError
 from fedsched.core.text import counted, first_of
 from fedsched.core.values import digits_of
-from fedsched.io.slurm_files.sacct import parsed
+from fedsched.io.slurm_files.sacct import parse_dump
 from fedsched.io.slurm_files.sacct_lines import BAR
 from fedsched.io.slurm_files.sacct_texts import PREFIX, Texts
 from fedsched.io.slurm_files.sacct_values import UNKNOWN, UNLIMITED, known_or_none, own_ids, whole_state
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     Column = NDArray[np.float64]
     Mask = NDArray[np.bool_]
 
-KEPT = ("state", "reason", "user", "cluster", "account", "qos", "nodelist", "flags", "priority")
+KEPT_COLUMNS = ("state", "reason", "user", "cluster", "account", "qos", "nodelist", "flags", "priority")
 LABELS = {"account": "account", "qos": "qos", "user": "user", "jobname": "name", "constraints": "features",
           "reservation": "reservation"}  # fmt: skip
 RUNS = ("RUNNING", "COMPLETING", "SUSPENDED", "RESIZING", "STAGE_OUT", "SIGNALING", "CONFIGURING", "STOPPED")
-NOBODY = ("", "unknown", "none", "(null)", "n/a")
+EMPTY_WORDS = ("", "unknown", "none", "(null)", "n/a")
 YEAR = 365.0 * 86_400  # the limit that Slurm plans with for a job without one, in seconds
 
 
@@ -74,7 +74,7 @@ class Records:
     begin: Column  # earliest start by --begin; NaN: none
     nice: NDArray[np.int64]  # what --nice subtracts from the priority
     demand: dict[str, NDArray[Any]]
-    beside: NDArray[Any]  # requests beside nodes, CPUs and memory, in words, separated by ";"
+    other_resources: NDArray[Any]  # requests beside nodes, CPUs and memory, in words, separated by ";"
     notes: tuple[str, ...]  # what was left out
     beyond: tuple[str, ...]  # requests that a replay does not model
 
@@ -94,14 +94,15 @@ class Records:
 
 def records_of(dump: Dump, cluster: str) -> Records:
     """Return a cluster's runs in a dump, in order of submission."""
-    parser = parsed(dump.path(JOBS), unit="nodes", texts=Texts(KEPT))
+    parser = parse_dump(dump.path(JOBS), unit="nodes", texts=Texts(KEPT_COLUMNS))
     read = parser.columns()
     if not read or not len(read["submit"]):
         raise TwinError(f"{dump.path(JOBS)}: there is no job in it; dump with an earlier --since.")
     for name in ("start", "end", "eligible", "state"):
         if name not in read:
             raise TwinError(f"{dump.path(JOBS)}: it has no column {name.title()}; dump anew with fedsched twin dump.")
-    texts = {name: _texts(parser.texts, read, name) for name in (*KEPT, "jobname", "constraints", "reservation")}
+    wanted = (*KEPT_COLUMNS, "jobname", "constraints", "reservation")
+    texts = {name: _texts(parser.texts, read, name) for name in wanted}
     notes = [f"{counted(parser.steps, 'step')} of jobs"] * bool(parser.steps)
     here = (texts["cluster"] == cluster) | (texts["cluster"] == "")
     if not here.any():
@@ -116,7 +117,7 @@ def records_of(dump: Dump, cluster: str) -> Records:
     waits = waits_of(read, parser.texts, ids=ids, names_known="jobname" in parser.named, local=parser.local)
     order = np.flatnonzero(sound)
     order = order[np.lexsort((ids[order], read["submit"][order]))]
-    return _taken(
+    return _records_from(
         read, texts, parser.numbers["partition"], ids, nodes, waits.after, waits.begin, order, notes,
         beyond=_beyond(dump, parser, read, waits, order),
     )  # fmt: skip
@@ -138,7 +139,7 @@ def _beyond(dump: Dump, parser: Parser, read: dict[str, Column], waits: Waits, r
     return facts
 
 
-def _taken(
+def _records_from(
     read: dict[str, Column],
     texts: dict[str, NDArray[Any]],
     partitions: dict[str, float],
@@ -199,7 +200,7 @@ def _taken(
         begin=np.full(len(order), np.nan) if begin is None else np.where(begin[order] > submit, begin[order], np.nan),
         nice=_nice(read)[order],
         demand={name: read[name][order] for name in read if field_of(name) == "demand"},
-        beside=_beside(read)[order],
+        other_resources=_other_resources(read)[order],
         notes=tuple(notes),
         beyond=tuple(beyond),
     )
@@ -221,13 +222,13 @@ def _texts(texts: Texts, read: dict[str, Column], name: str) -> NDArray[Any]:
     if codes is None:
         return np.full(len(read["submit"]), "", dtype=object)
     said = [text.replace(BAR, "|").strip() for text in texts.texts(name)]
-    said = ["" if text.lower() in NOBODY else text for text in said]
+    said = ["" if text.lower() in EMPTY_WORDS else text for text in said]
     if name == "state":
         said = [whole_state(text) for text in said]
     return as_objects(said)[codes.astype(np.int64)]
 
 
-def _beside(read: dict[str, Column]) -> NDArray[Any]:
+def _other_resources(read: dict[str, Column]) -> NDArray[Any]:
     """Return each run's requests beside nodes, CPUs and memory in words: GPUs, licences, other devices."""
     asked = {f"licence {name.partition('.')[2].lower()}": read[name] > 0 for name in read if field_of(name) == "pools"}
     demands = np.nan_to_num(read["demands"]).astype(np.int64)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 # Each fact's name, in the order of reports, and what is taken from the record.
-GIVENS = {
+REPLAY_FACTS = {
     "clocks": "when backfill passes took place that started a job, when usage was aged, when main passes were",
     "node down": "when nodes were down or drained",
     "reservation": "when nodes were reserved, and for whom",
@@ -37,22 +37,22 @@ JITTER = 1.0  # seconds by which Slurm's times of one event may differ
 OF_SIZES = ("cpu", "node", "tres", "mem", "gres", "billing")
 
 
-def usual(site: Site, *, clocks: bool = True, limits: bool = True) -> tuple[str, ...]:
+def default_facts(site: Site, *, clocks: bool = True, limits: bool = True) -> tuple[str, ...]:
     """Return the facts that a replay takes as given by default: those that matter for this dump.
 
     Clocks are given only to Slurm's own scheduler. Effects of limits are given only to policies that do not enforce
     limits.
     """
     left = {BEFORE, *(() if clocks else ("clocks",)), *(() if limits else (LIMIT,))}
-    return tuple(name for name in GIVENS if name not in left and matters(site, name))
+    return tuple(name for name in REPLAY_FACTS if name not in left and matters(site, name))
 
 
-def known_givens(given: Collection[str]) -> tuple[str, ...]:
-    """Return these names in the order of `GIVENS`; raise if one is unknown."""
+def checked_facts(given: Collection[str]) -> tuple[str, ...]:
+    """Return these names in the order of `REPLAY_FACTS`; raise if one is unknown."""
     for name in given:
-        if name not in GIVENS:
-            raise unknown_name("fact to take as given", name, GIVENS)
-    return tuple(name for name in GIVENS if name in given)
+        if name not in REPLAY_FACTS:
+            raise unknown_name("fact to take as given", name, REPLAY_FACTS)
+    return tuple(name for name in REPLAY_FACTS if name in given)
 
 
 def matters(site: Site, name: str) -> bool:
@@ -63,10 +63,10 @@ def matters(site: Site, name: str) -> bool:
         return bool(site.down)
     if name == "reservation":
         return bool(site.reserved)
-    return bool(subjects(site, name).any())
+    return bool(runs_with_fact(site, name).any())
 
 
-def subjects(site: Site, name: str) -> Mask:
+def runs_with_fact(site: Site, name: str) -> Mask:
     """Return the runs that a fact is about: taking it as given tells something about these runs themselves."""
     records = site.records
     begun = np.where(np.isnan(records.begin), records.submit, np.maximum(records.begin, records.submit))
@@ -92,10 +92,10 @@ def subjects(site: Site, name: str) -> Mask:
             return waited & ~np.isnan(records.start)
 
 
-def released(site: Site) -> Mask:
+def held_runs(site: Site) -> Mask:
     """Return which runs were held until they were eligible, by Slurm's reason JobHeld…."""
     by_somebody = np.array([text.startswith("JobHeld") for text in site.records.reason.tolist()], dtype=np.bool_)
-    return by_somebody & subjects(site, "held")
+    return by_somebody & runs_with_fact(site, "held")
 
 
 def begins_of(site: Site, given: Collection[str]) -> Column:
@@ -106,12 +106,12 @@ def begins_of(site: Site, given: Collection[str]) -> Column:
     begin = np.where(waited, np.maximum(begin, site.begin), begin)
     for name in ("requeued", "dependency", "held"):
         if name in given:
-            mine = subjects(site, name)
+            mine = runs_with_fact(site, name)
             begin = np.where(mine, np.maximum(begin, records.eligible - zero), begin)
     if "limit reached" in given:
-        begin = np.maximum(begin, _room_made(records) - zero)
+        begin = np.maximum(begin, _times_with_room(records) - zero)
     if BEFORE in given:
-        mine = subjects(site, BEFORE)
+        mine = runs_with_fact(site, BEFORE)
         begin = np.where(mine, records.start - zero, begin)
     return begin
 
@@ -138,7 +138,7 @@ def _is_limit(reason: str) -> bool:
     return "limit" in small and "timelimit" not in small and "partition" not in small
 
 
-def _room_made(records: Records) -> Column:
+def _times_with_room(records: Records) -> Column:
     """Return when recorded runs of other jobs had left room for each run that waited for a limit.
 
     The value of a limit is unknown: the greatest recorded use at once is taken for it. Other runs get −∞.
@@ -147,15 +147,15 @@ def _room_made(records: Records) -> Column:
     rows = np.flatnonzero(_limited(records))
     groups: dict[tuple[Any, ...], list[int]] = {}
     for row in rows.tolist():
-        groups.setdefault(_whose(records, row), []).append(row)
+        groups.setdefault(_limit_key(records, row), []).append(row)
     for (kind, of_sizes, *_), limited in groups.items():
         members = _members(records, kind, limited[0])
-        for row, moment in zip(limited, _moments(records, members, limited, of_sizes), strict=True):
+        for row, moment in zip(limited, _room_times(records, members, limited, of_sizes), strict=True):
             found[row] = moment
     return found
 
 
-def _whose(records: Records, row: int) -> tuple[Any, ...]:
+def _limit_key(records: Records, row: int) -> tuple[Any, ...]:
     """Return a key of the limit that a run waited for, by user, account, QOS or array; runs with one key share it."""
     small = records.reason[row].lower()
     of_sizes = any(word in small for word in OF_SIZES)
@@ -186,7 +186,7 @@ def _members(records: Records, kind: str, row: int) -> NDArray[np.int64]:
     return np.flatnonzero(started & np.asarray(mine, dtype=np.bool_))
 
 
-def _moments(records: Records, members: NDArray[np.int64], limited: list[int], of_sizes: bool) -> list[float]:
+def _room_times(records: Records, members: NDArray[np.int64], limited: list[int], of_sizes: bool) -> list[float]:
     size = records.nodes if of_sizes else np.ones(len(records), dtype=np.int64)
     start, end = records.start[members], np.where(np.isnan(records.end[members]), np.inf, records.end[members])
     times, which = np.unique(np.concatenate([start, end]), return_inverse=True)

@@ -22,11 +22,11 @@ from fedsched.model.jobs.workload import Workload
 from fedsched.model.reading import USUAL
 from fedsched.model.time.downtimes import RESERVATION, Downtime
 from fedsched.policies import policy_named
-from fedsched.site.twin.calendar import reservation_meant
+from fedsched.site.twin.calendar import reservation_named
 from fedsched.site.twin.commands import ACCOUNTS, QOS
 from fedsched.site.twin.folder import Dump
-from fedsched.site.twin.replay_facts import begins_of, passes_of, released
-from fedsched.site.twin.site import machine_of, open_to_all, qos_of_partitions
+from fedsched.site.twin.replay_facts import begins_of, held_runs, passes_of
+from fedsched.site.twin.site import admitting_all_jobs, machine_of, qos_of_partitions
 from fedsched.slurm import Clocks, Slurm
 from fedsched.slurm.loop.pack import over_limits
 from fedsched.slurm.passes.limits_of_accounts import are_enforced
@@ -53,7 +53,7 @@ CALLED = {"after": "conditions between jobs", "cancel_at": "cancellations in the
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ReplayProblem:
     """A workload on a machine under a policy; `rows` are the rows of its jobs in the records."""
 
     workload: Workload
@@ -80,13 +80,13 @@ def is_slurm(policy: str | Policy | Slurm) -> bool:
     return isinstance(policy, Slurm) or (isinstance(policy, str) and policy.lower() == SLURM)
 
 
-def keeps_limits(site: Site, policy: str | Policy | Slurm) -> bool:
+def enforces_limits(site: Site, policy: str | Policy | Slurm) -> bool:
     """Return whether a policy enforces the limits of QOS and accounts itself."""
     chosen = policy_of(site, policy)
     return isinstance(chosen, Slurm) and are_enforced(chosen)
 
 
-def lacks(policy: str | Policy | Slurm) -> tuple[str, ...]:
+def unsupported_features(policy: str | Policy | Slurm) -> tuple[str, ...]:
     """Return which features of jobs and machines a policy does not support."""
     if not is_slurm(policy):
         return ()
@@ -120,13 +120,13 @@ def policy_in(folder: Path, policy: str, *, zero: int) -> str | Slurm:
     return Slurm(machine_of(dump).conf, assoc=accounts, epoch=zero)
 
 
-def problem_of(
+def replay_problem_of(
     site: Site,
     policy: str | Policy | Slurm = SLURM,
     *,
     given: Collection[str] = (),
     federation: Federation | None = None,
-) -> Problem:
+) -> ReplayProblem:
     """Return the workload, machine and policy that a replay simulates.
 
     Jobs that ran as the dump begins start at their recorded times. Jobs that waited then may start from then on, in
@@ -139,12 +139,12 @@ def problem_of(
     policy
         "slurm", another policy's name, or a policy.
     given
-        The recorded facts to take as given, of `fedsched.site.twin.replay_facts.GIVENS`.
+        The recorded facts to take as given, of `fedsched.site.twin.replay_facts.REPLAY_FACTS`.
     federation
         A machine in place of the dump's own.
     """
     records, chosen = site.records, policy_of(site, policy)
-    machine = open_to_all(site.federation if federation is None else federation)
+    machine = admitting_all_jobs(site.federation if federation is None else federation)
     keeps_them = isinstance(chosen, Slurm) and are_enforced(chosen)
     notes = [] if keeps_them else [f"not modelled of the machine: {one}" for one in qos_of_partitions(site.machine)]
     submit, start = records.submit - site.zero, records.start - site.zero
@@ -152,10 +152,10 @@ def problem_of(
     begin = begins_of(site, given)
     waited = (records.submit < site.since) & ~running
     if isinstance(chosen, Slurm):
-        chosen = _in_step(site, chosen, waited, begin, clocks="clocks" in given)
+        chosen = _slurm_at_begin(site, chosen, waited, begin, clocks="clocks" in given)
     queued = submit
     if "held" in given and isinstance(chosen, Slurm) and not chosen.priority.multifactor:
-        queued = np.where(released(site), records.eligible - site.zero, submit)  # [73]
+        queued = np.where(held_runs(site), records.eligible - site.zero, submit)  # [73]
     run = _run_times(site, notes)
     limit = site.limits
     if "preempted" in given:
@@ -192,7 +192,7 @@ def problem_of(
     # A job cancelled in the second of its submission was never in a queue.
     kept = ~(records.gone & (cancel < 0))
     rows = np.flatnonzero(kept)
-    workload, machine = fitted(whole.take(rows), machine, chosen, notes)
+    workload, machine = without_unsupported(whole.take(rows), machine, chosen, notes)
     rows = rows[np.isin(records.id[rows], workload.id)]
     refused = refusals(workload, machine)
     if refused:
@@ -207,7 +207,7 @@ def problem_of(
         raise TwinError(f"{site.dump.folder}: no run of it can be simulated ({'; '.join(notes)}).")
     own = start[rows]
     compared = ~np.isnan(own) & (own >= site.begin)
-    return Problem(workload, machine, chosen, rows, own, compared, tuple(notes))
+    return ReplayProblem(workload, machine, chosen, rows, own, compared, tuple(notes))
 
 
 def _within_limits(
@@ -234,7 +234,7 @@ def _within_limits(
     return np.setdiff1d(np.arange(len(workload)), away), replace(policy, admitted=records.id[rows[let_in]].tolist())
 
 
-def _in_step(site: Site, policy: Slurm, waited: NDArray[np.bool_], begin: Column, *, clocks: bool) -> Slurm:
+def _slurm_at_begin(site: Site, policy: Slurm, waited: NDArray[np.bool_], begin: Column, *, clocks: bool) -> Slurm:
     """Return Slurm's policy as the dump begins: waiting jobs keep their ages; `clocks` takes the recorded clocks."""
     given = _recorded_clocks(site, policy) if clocks else policy.clocks
     ensemble = 1 if clocks else policy.ensemble
@@ -326,7 +326,7 @@ def _labels(site: Site, machine: Federation, given: Collection[str], notes: list
         asked = labels["reservation"].tolist()
         eligible = (site.records.eligible - site.zero).tolist()
         meant = {
-            pair: reservation_meant(machine.calendar, *pair)
+            pair: reservation_named(machine.calendar, *pair)
             for pair in dict.fromkeys(zip(asked, eligible, strict=True))
             if pair[0]
         }
@@ -340,11 +340,11 @@ def _labels(site: Site, machine: Federation, given: Collection[str], notes: list
     return labels
 
 
-def fitted(
+def without_unsupported(
     workload: Workload, federation: Federation, policy: Policy | Slurm, notes: list[str]
 ) -> tuple[Workload, Federation]:
     """Return jobs and machine without the features that the policy does not support; `notes` get a line for each."""
-    for feature in lacks(policy):
+    for feature in unsupported_features(policy):
         if feature == "calendar" and federation.calendar:
             notes.append(_given_up(feature, workload, federation))
             federation = replace(federation, calendar=())

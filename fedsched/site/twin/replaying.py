@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.simulate import simulate
-from fedsched.site.twin.replay_facts import known_givens, usual
-from fedsched.site.twin.replay_problem import SLURM, is_slurm, keeps_limits, problem_of
+from fedsched.site.twin.replay_facts import checked_facts, default_facts
+from fedsched.site.twin.replay_problem import SLURM, enforces_limits, is_slurm, replay_problem_of
 from fedsched.site.twin.site import Site, read_site
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fedsched.model.schedule.schedule import Schedule
     from fedsched.policies import Policy
     from fedsched.site.twin.folder import Dump
-    from fedsched.site.twin.replay_problem import Problem
+    from fedsched.site.twin.replay_problem import ReplayProblem
     from fedsched.slurm import Slurm
 
 
@@ -31,7 +31,7 @@ class Replayed:
     """A simulated schedule of a dump's jobs beside the recorded one; times are seconds of the workload's clock."""
 
     site: Site
-    problem: Problem
+    problem: ReplayProblem
     schedule: Schedule
     given: tuple[str, ...]
 
@@ -74,16 +74,16 @@ def replay(
     policy
         "slurm" is Slurm's own scheduler with the dump's own configuration; or any other policy of `simulate`.
     given
-        The recorded facts to take as given, of `fedsched.site.twin.GIVENS`. None: all that matter, except the starts of
-        jobs that were submitted before the dump begins, and effects of limits that the policy enforces itself.
+        The recorded facts to take as given, of `fedsched.site.twin.REPLAY_FACTS`. None: all that matter, except the
+        starts of jobs that were submitted before the dump begins, and effects of limits that the policy enforces.
     progress
         As in `fedsched.simulate`.
     """
     site = dump if isinstance(dump, Site) else read_site(dump)
     if given is None:
-        taken = usual(site, clocks=is_slurm(policy), limits=not keeps_limits(site, policy))
+        taken = default_facts(site, clocks=is_slurm(policy), limits=not enforces_limits(site, policy))
     else:
-        taken = known_givens(given)
-    problem = problem_of(site, policy, given=taken)
+        taken = checked_facts(given)
+    problem = replay_problem_of(site, policy, given=taken)
     schedule = simulate(problem.workload, problem.federation, problem.policy, progress=progress)
     return Replayed(site, problem, schedule, taken)

@@ -12,9 +12,9 @@ from fedsched.core.text import counted, first_of
 from fedsched.io.slurm_files.slurm_conf import SlurmConf, read_slurm_conf
 from fedsched.io.slurm_files.slurm_machine import federation_of
 from fedsched.model.jobs.assumed import GIVEN_WHOLE, assumed_of, left_out_of
-from fedsched.site.twin.calendar import downtimes_of, on_their_nodes, reservations_of
+from fedsched.site.twin.calendar import downtimes_of, downtimes_with_nodes, reservations_of
 from fedsched.site.twin.commands import ACCOUNTS, QOS
-from fedsched.site.twin.folder import opened
+from fedsched.site.twin.folder import dump_in
 from fedsched.site.twin.records import YEAR, records_of
 from fedsched.slurm.conf.parameters import value_or_default
 from fedsched.slurm.priority.associations import Association, Associations, Qos
@@ -197,7 +197,7 @@ def read_site(folder: str | PathLike[str] | Dump, changes: Mapping[str, str] | N
     changes
         Parameters that replace those of the configuration, by name in small letters.
     """
-    dump = opened(folder)
+    dump = dump_in(folder)
     machine = machine_of(dump, changes)
     records = records_of(dump, machine.conf.name)
     if dump.since >= dump.taken:
@@ -206,11 +206,11 @@ def read_site(folder: str | PathLike[str] | Dump, changes: Mapping[str, str] | N
     zero = float(np.floor(min(first.min(), dump.since)))
     accounts, added = accounts_of(dump, records, machine.conf.name)
     down, said_of_down = downtimes_of(dump, machine.federation, zero)
-    named = on_their_nodes(dump, machine.federation, zero) if down else ()
+    named = downtimes_with_nodes(dump, machine.federation, zero) if down else ()
     reserved, said_of_reserved = reservations_of(dump, machine.federation, zero)
     notes = [f"left out: {note}" for note in records.notes]
-    notes += said_of_jobs(records)
-    if left := _of_machine(machine):
+    notes += notes_on_jobs(records)
+    if left := _unmodelled_of_machine(machine):
         notes.append(f"not modelled of the machine: {', '.join(left)}")
     notes += [f"assumed of the accounts: {', '.join(added)}"] * bool(added)
     notes += [f"of nodes' events: {'; '.join(said_of_down)}"] * bool(said_of_down)
@@ -220,12 +220,12 @@ def read_site(folder: str | PathLike[str] | Dump, changes: Mapping[str, str] | N
     return Site(dump, machine, records, accounts, down, named, reserved, zero, dump.since, tuple(notes))
 
 
-def said_of_jobs(records: Records) -> list[str]:
+def notes_on_jobs(records: Records) -> list[str]:
     """Return one line that names the requests of jobs that replays ignore; no line if there are none."""
     return [f"not modelled of the jobs: {'; '.join(records.beyond)}"] if records.beyond else []
 
 
-def _of_machine(machine: Machine) -> list[str]:
+def _unmodelled_of_machine(machine: Machine) -> list[str]:
     """Return what the model leaves out of the machine; the policy's own notes cover the scheduler."""
     facts = (*left_out_of(machine.federation.partitions), *assumed_of(machine.federation.partitions))
     mine = [one for one in facts if "of Slurm's own scheduler" not in one and not one.endswith(GIVEN_WHOLE)]
@@ -237,7 +237,7 @@ def qos_of_partitions(machine: Machine) -> list[str]:
     return [one for one in left_out_of(machine.federation.partitions) if one.startswith(QOS_OF_PARTITIONS)]
 
 
-def open_to_all(federation: Federation) -> Federation:
+def admitting_all_jobs(federation: Federation) -> Federation:
     """Return the machine with partitions that admit every job: Slurm has already admitted the recorded ones."""
     partitions = tuple(
         replace(one, max_time=float("inf"), default_time=None, min_nodes=1, max_nodes=None, accounts=(), qos=())

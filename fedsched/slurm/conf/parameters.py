@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fedsched.core.errors import FederationError, shortened
-from fedsched.io.slurm_files.slurm_keys import GLOBAL, KEYS, not_modelled_of, told, words_of
+from fedsched.io.slurm_files.slurm_keys import GLOBAL, KEYS, not_modelled_of, word_in_note, words_of
 from fedsched.io.slurm_files.slurm_values import NOTHING, seconds_of, whole_of
 
 if TYPE_CHECKING:
@@ -212,4 +212,4 @@ def _not_modelled(conf: SlurmConf) -> Iterator[str]:
 def _selection(conf: SlurmConf) -> Iterator[str]:
     for word, name in words_of(SELECTION, conf.parameters.get(SELECTION.lower(), "")):
         if name not in NOTHING:
-            yield told(SELECTION, word)
+            yield word_in_note(SELECTION, word)

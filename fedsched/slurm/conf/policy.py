@@ -11,7 +11,7 @@ from fedsched.core.errors import FederationError, unknown_name
 from fedsched.core.text import one_line
 from fedsched.core.values import is_number, whole
 from fedsched.io.slurm_files.slurm_conf import SlurmConf, read_slurm_conf
-from fedsched.io.slurm_files.slurm_keys import AT_ONCE, GLOBAL, Standing, keys_of
+from fedsched.io.slurm_files.slurm_keys import AT_ONCE, GLOBAL, Treatment, keys_of
 from fedsched.slurm.conf.parameters import VERSION_KEY, Parameters, assumption_note, parameters_of, with_version
 from fedsched.slurm.passes.limits_of_accounts import unmodelled_limits
 from fedsched.slurm.priority.associations import Associations
@@ -163,7 +163,7 @@ class Slurm:
 
     def _assumed(self) -> Iterator[str]:
         told = self.completing != 0 or self.clocks is not None
-        keys = [key for key in keys_of(GLOBAL, Standing.ASSUMED) if key.how == AT_ONCE and not told]
+        keys = [key for key in keys_of(GLOBAL, Treatment.ASSUMED) if key.how == AT_ONCE and not told]
         if names := [key.name for key in keys if key.says(self.conf.parameters.get(key.name.lower(), ""))]:
             yield f"{AT_ONCE} ({', '.join(names)})"
 

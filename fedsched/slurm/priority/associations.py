@@ -195,10 +195,10 @@ def _association(key: tuple[str, str, str], parent: int, entry: Entry, above: tu
 
 def _qualities(found: Accounts, members: list[Association]) -> tuple[dict[str, Qos], list[str]]:
     qualities = {name: _quality(entry) for name, entry in found.qos.items()}
-    named = {name.lower(): name for one in members for name in (*one.qos, one.default_qos) if name}
+    canonical_name = {name.lower(): name for one in members for name in (*one.qos, one.default_qos) if name}
     if NORMAL not in found.removed:
-        named.setdefault(NORMAL, NORMAL)
-    bare = [name for small, name in named.items() if small not in qualities and small not in found.removed]
+        canonical_name.setdefault(NORMAL, NORMAL)
+    bare = [name for small, name in canonical_name.items() if small not in qualities and small not in found.removed]
     told = bool(found.qos) and set(bare) <= {NORMAL}  # every Slurm has one of that name
     for name in bare:
         qualities[name.lower()] = Qos(name)

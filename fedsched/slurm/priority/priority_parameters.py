@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fedsched.core.errors import FederationError, shortened
-from fedsched.io.slurm_files.slurm_keys import GLOBAL, KEYS, Standing, names_of, not_modelled_of
+from fedsched.io.slurm_files.slurm_keys import GLOBAL, KEYS, Treatment, names_of, not_modelled_of
 from fedsched.io.slurm_files.slurm_values import NOTHING, cpus_of, gpus_of, is_on, seconds_of, whole_of
 from fedsched.slurm.conf.parameters import value_or_default
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fedsched.io.slurm_files.slurm_conf import Line, SlurmConf
 
 MULTIFACTOR, BASIC = "priority/multifactor", "priority/basic"
-FLAGS = names_of("PriorityFlags", Standing.MODELLED)
+FLAGS = names_of("PriorityFlags", Treatment.MODELLED)
 RESETS = ("NONE", "NOW", "DAILY", "WEEKLY", "MONTHLY", "QUARTERLY", "YEARLY")
 WEIGHTS = {"age": "Age", "assoc": "Assoc", "fairshare": "Fairshare", "size": "JobSize", "partition": "Partition",
            "qos": "QOS"}  # fmt: skip

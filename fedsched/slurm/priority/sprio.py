@@ -17,7 +17,7 @@ from fedsched.slurm.priority.ticks import factors, tick
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fedsched.io.slurm_files.accounts import Used
+    from fedsched.io.slurm_files.accounts import Usage
     from fedsched.slurm.priority.associations import Associations
     from fedsched.slurm.priority.priorities import Priorities
     from fedsched.slurm.priority.priority_parameters import PriorityParameters
@@ -52,7 +52,7 @@ class Weighed:
 def weigh(
     parameters: PriorityParameters,
     associations: Associations,
-    usage: Mapping[tuple[str, str], Used],
+    usage: Mapping[tuple[str, str], Usage],
     queue: Sequence[QueuedJob],
     at: float | None = None,
 ) -> tuple[list[Weighed], float]:

@@ -13,7 +13,7 @@ from support.tiers import tries
 
 from fedsched.core.errors import FedschedError
 from fedsched.site.outlook import forecast, present
-from fedsched.site.outlook.calibration import FARTHEST, LEAST, Calibration, Earlier, Said
+from fedsched.site.outlook.calibration import FARTHEST, LEAST, Calibration, EarlierForecasts, MomentForecasts
 from fedsched.site.outlook.past import KNOWN_FIELDS, Past
 from fedsched.site.steer import CommandError
 from fedsched.site.twin import made_dump, read_site
@@ -34,13 +34,16 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made_dump(tmp_path_factory.mktemp("made") / "dump", jobs=120, nodes=8, policy="easy", load=1.3, seed=3)
 
 
-def told(off: float, spread: float, *, moments: int = 300, seed: int = 1) -> tuple[list[Said], Any]:
+def told(off: float, spread: float, *, moments: int = 300, seed: int = 1) -> tuple[list[MomentForecasts], Any]:
     """Return forecasts of one job each, ranges half an hour wide on either side, whose starts are otherwise off."""
     rng = np.random.default_rng(seed)
     late = rng.normal(off, spread, moments) * HOUR
     at = np.linspace(0.0, NOW - 10.0 * HOUR, moments)
     one = np.array([4.0 * HOUR])
-    said = [Said(float(moment), np.array([k]), one - HOUR / 2, one, one + HOUR / 2) for k, moment in enumerate(at)]
+    said = [
+        MomentForecasts(float(moment), np.array([k]), one - HOUR / 2, one, one + HOUR / 2)
+        for k, moment in enumerate(at)
+    ]
     starts = {k: float(moment + 4.0 * HOUR + late[k]) for k, moment in enumerate(at)}
     return said, past_of(starts)
 
@@ -57,7 +60,7 @@ def test_ranges_hold_their_share_whatever_forecasts_are_off_by(off: float, sprea
     fresh = np.random.default_rng(9).normal(off, spread, 2000) * HOUR + 4.0 * HOUR
     for seed in range(tries(20)):
         said, past = told(off, spread, seed=seed)
-        found = Earlier.of(said, past).by(NOW)
+        found = EarlierForecasts.of(said, past).by(NOW)
         low, high = found.ranges(said[0], 0.8)
         assert low[0] <= 4.0 * HOUR <= high[0]
         narrow = found.ranges(said[0], 0.4)
@@ -66,9 +69,9 @@ def test_ranges_hold_their_share_whatever_forecasts_are_off_by(off: float, sprea
     assert 0.76 < np.mean(held) < 0.86
 
 
-def held_in_turn(said: list[Said], past: Any, *, plainly: bool = False) -> float:
+def held_in_turn(said: list[MomentForecasts], past: Any, *, plainly: bool = False) -> float:
     """Return which share of the starts ranges of 80 % held, each made of what was known by then."""
-    before, held = Earlier(past), []
+    before, held = EarlierForecasts(past), []
     for one in said:
         found = before.by(one.moment)
         before.add(one)
@@ -101,7 +104,7 @@ def test_a_range_for_what_somebody_needs_holds_him_and_a_smaller_one_does_not(se
     found = Calibration(off, np.arange(1, 61) / 60, every, every, 60, 60)
     many = rng.uniform(0.9 * off[0], min(FARTHEST, 0.9 * off[-1]), 50)
     one = np.full(50, 40.0 * HOUR)
-    said = Said(0.0, np.arange(50), one - HOUR, one, one + HOUR)
+    said = MomentForecasts(0.0, np.arange(50), one - HOUR, one, one + HOUR)
     below, above = said.units
     wait = said.median + np.where(many < 0.0, many * below, many * above)
     needs = found.needs(many, np.ones(50, dtype=np.bool_))
@@ -119,31 +122,32 @@ def test_what_is_not_known_yet_tells_nothing() -> None:
     """Starts after the moment, whenever they come, change no range; who waits still makes it later."""
     said, past = told(0.0, 0.2)
     moment = 500.0 * HOUR
-    found = Earlier.of(said, past).by(moment)
+    found = EarlierForecasts.of(said, past).by(moment)
     later = {job: start if start <= moment else moment + 77.0 * HOUR for job, start in past.starts.items()}
-    same = Earlier.of(said, past_of(later)).by(moment)
+    same = EarlierForecasts.of(said, past_of(later)).by(moment)
     assert np.array_equal(found.off, same.off)
     assert np.array_equal(found.share, same.share)
     assert np.array_equal(found.needed, same.needed)
     assert np.array_equal(found.held, same.held)
     waiting = {job: np.nan if job % 2 else start for job, start in past.starts.items()}
-    stuck = Earlier.of(said, past_of(waiting)).by(moment)
+    stuck = EarlierForecasts.of(said, past_of(waiting)).by(moment)
     assert stuck.ranges(said[0], 0.8)[1][0] > found.ranges(said[0], 0.8)[1][0]
     withdrawn = {job: said[job].moment + 60.0 for job in waiting if job % 2}
-    gone = Earlier.of(said, past_of(waiting, withdrawn)).by(moment)
+    gone = EarlierForecasts.of(said, past_of(waiting, withdrawn)).by(moment)
     assert gone.ranges(said[0], 0.8)[1][0] == pytest.approx(found.ranges(said[0], 0.8)[1][0], rel=0.1)
 
 
 def test_few_starts_move_nothing_and_it_is_said() -> None:
     """With fewer earlier starts than are needed, that is what the line says."""
     said, past = told(0.0, 0.2, moments=LEAST - 1)
-    found = Earlier.of(said, past).by(NOW)
+    found = EarlierForecasts.of(said, past).by(NOW)
     assert not found.enough
     assert (
         found.in_words() == f"ranges are not calibrated: {LEAST - 1} earlier starts are known, and {LEAST} are needed"
     )
     said, past = told(0.0, 0.2, moments=LEAST)
-    assert Earlier.of(said, past).by(NOW).in_words().startswith("ranges are calibrated by 20 earlier starts, forecast")
+    words = EarlierForecasts.of(said, past).by(NOW).in_words()
+    assert words.startswith("ranges are calibrated by 20 earlier starts, forecast")
 
 
 def test_a_dump_calibrates_its_forecasts(made: Path) -> None:

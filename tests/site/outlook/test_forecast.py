@@ -9,7 +9,7 @@ from support.slurm_history import seen
 
 from fedsched.core.errors import SteerError
 from fedsched.site.outlook import Habits, forecast, present
-from fedsched.site.outlook.habits import FEW, LATEST, Ran
+from fedsched.site.outlook.habits import FEW, LATEST, Runs
 
 HALF = (("ann", 0.5),) * 12
 
@@ -107,7 +107,7 @@ def test_habits_are_the_latest_and_few_are_mixed_with_everybodys() -> None:
     """A user's oldest jobs are forgotten; who has three of his own has seven of everybody's beside them."""
     user = np.array(["ann"] * (LATEST + 50) + ["bob"] * 3, dtype=object)
     run = np.concatenate([np.full(50, 10.0), np.full(LATEST, 80.0), np.full(3, 50.0)])
-    habits = Habits.of(Ran(user, np.full(user.size, 100.0), run, np.ones(user.size, dtype=np.bool_)))
+    habits = Habits.of(Runs(user, np.full(user.size, 100.0), run, np.ones(user.size, dtype=np.bool_)))
     assert set(habits.parts("ann").tolist()) == {0.8}
     own = habits.parts("bob").tolist()
     assert len(own) == FEW

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from fedsched.site.outlook import Habits
-from fedsched.site.outlook.habits import Ran
+from fedsched.site.outlook.habits import Runs
 
 
 def told(runs: list[tuple[float, bool]]) -> list[float]:
     """Return the parts that runs of limit 100 tell of."""
     run, over = zip(*runs, strict=True)
-    ran = Ran(np.array(["ann"] * len(runs), dtype=object), np.full(len(runs), 100.0), np.array(run), np.array(over))
+    ran = Runs(np.array(["ann"] * len(runs), dtype=object), np.full(len(runs), 100.0), np.array(run), np.array(over))
     return Habits.of(ran).of_all.tolist()
 
 
@@ -41,5 +41,5 @@ def test_runs_looked_at_too_early_are_drawn_from_what_they_will_be() -> None:
 
 def test_who_only_runs_tells_nothing() -> None:
     """Where nobody has ended, nothing is known."""
-    ran = Ran(np.array(["ann"], dtype=object), np.array([100.0]), np.array([5.0]), np.array([False]))
+    ran = Runs(np.array(["ann"], dtype=object), np.array([100.0]), np.array([5.0]), np.array([False]))
     assert Habits.of(ran).known == 0

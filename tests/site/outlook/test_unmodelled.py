@@ -53,7 +53,7 @@ def test_what_a_job_asks_for_beside_nodes_is_read(record: dict[str, Any], asked:
 @pytest.mark.parametrize(
     ("others", "told"),
     [
-        ({"beside": ("gres/gpu", "licence matlab")}, "gres/gpu and licence matlab"),
+        ({"other_resources": ("gres/gpu", "licence matlab")}, "gres/gpu and licence matlab"),
         ({"features": "[rack1*2&rack2]"}, r"features [rack1*2&rack2]"),
         ({"named_nodes": True}, "nodes by name"),
     ],
@@ -74,7 +74,7 @@ def test_what_is_not_modelled_has_no_forecast(others: dict[str, Any], told: str)
 
 def test_what_else_keeps_such_a_job_is_told_too() -> None:
     """Behind what is not modelled stands who has the nodes, and when it would start by these alone."""
-    here = with_nine(seen(running(1, "1-4", minutes=15), Job(9, nodes=2)), beside=("gres/gpu",))
+    here = with_nine(seen(running(1, "1-4", minutes=15), Job(9, nodes=2)), other_resources=("gres/gpu",))
     asked = why(here, 9, draws=2)
     assert [one.kind for one in asked.causes] == ["not modelled", "resources"]
     assert asked.causes[0].without is not None
@@ -147,7 +147,7 @@ def test_a_dump_tells_who_asks_for_gpus(tmp_path: Path, capsys: pytest.CaptureFi
         cells = "7 main u0 PENDING Priority 1 2026-01-05T09:00:00 N/A N/A 10 1 a0 normal (null) (null) (null)  0 8"
         out.write("\t".join([*cells.split(" "), "n3", "", "gres/gpu:2", "matlab:1"]) + "\n")
     job = next(one for one in present(made).queue.jobs if one.number == 7)
-    assert (job.beside, job.named_nodes) == (("gres/gpu", "licence matlab"), True)
+    assert (job.other_resources, job.named_nodes) == (("gres/gpu", "licence matlab"), True)
     assert run(["twin", "now", str(made), "--draws", "2", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert "7" not in [one["job"] for one in document["jobs"]]

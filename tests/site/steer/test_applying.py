@@ -11,7 +11,7 @@ from support.fake_slurm import FakeSlurm, Job, is_update
 from support.steering import FEW, KilledError, crowd, hand_of, planned
 
 from fedsched.core.errors import SteerError
-from fedsched.site.steer import Aims, Hand, SetByHandError, Undo, Watch, plan, read_queue
+from fedsched.site.steer import Aims, JobChanger, SetByHandError, Undo, Watch, plan, read_queue
 from fedsched.site.steer.commands import commands_of
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def test_a_plan_is_carried_out_and_undone(tmp_path: Path) -> None:
     before = dict(fake.jobs)
     found = planned(fake)
     told: list[str] = []
-    hand = Hand(fake, Undo.open(tmp_path / "undo.json", "fake"), told.append)
+    hand = JobChanger(fake, Undo.open(tmp_path / "undo.json", "fake"), told.append)
     assert hand.apply(found) == len(found.changes)
     assert [job.number for job in read_queue(fake).waiting] == [job.number for job in found.order]
     assert fake.changed == commands_of(found)

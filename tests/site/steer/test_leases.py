@@ -95,7 +95,7 @@ def test_tasks_that_leave_their_array_take_its_lease_along(tmp_path: Path) -> No
     own = replace(task, number=72, target="70_1", eligible=NOW + 5.0)
     undo.follow([array, task, own])
     assert undo.jobs.keys() == {70, 71}
-    assert undo.jobs[71].began(task)
+    assert undo.jobs[71].has_our_begin(task)
     assert Undo.open(tmp_path / "undo.json", "fake").jobs == undo.jobs
 
 

@@ -14,7 +14,7 @@ from support.steering import LEASE, crowd, hand_of, left_alone
 from fedsched.core.errors import SteerError
 from fedsched.site.steer import Aims, Choice, Plan, Undo, Watch, plan, read_queue
 from fedsched.site.steer.picture import picture_of
-from fedsched.site.steer.planning import worth_most
+from fedsched.site.steer.planning import most_valuable_changes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -50,7 +50,7 @@ def test_of_changes_that_add_up_those_that_save_most_are_taken(seed: int, most: 
         return 1000.0 - sum(saves[number] for number in some)
 
     changes = {number: 10 + number for number in saves}
-    found = worth_most(lambda _: changes.items(), most, score)
+    found = most_valuable_changes(lambda _: changes.items(), most, score)
     assert found.items() <= changes.items()
     assert all(saves[number] > 1.0 for number in found)
     every = chain.from_iterable(combinations(saves, many) for many in range(most + 1))
@@ -64,8 +64,8 @@ def test_changes_that_are_worth_something_together_are_found() -> None:
     def score(some: Mapping[int, int]) -> float:
         return {0: 100.0, 1: 130.0, 2: 40.0}[len(some)]
 
-    assert worth_most(lambda _: [(7, 1), (8, 2)], 2, score) == {7: 1, 8: 2}
-    assert worth_most(lambda _: [(7, 1), (8, 2)], 1, score) == {}
+    assert most_valuable_changes(lambda _: [(7, 1), (8, 2)], 2, score) == {7: 1, 8: 2}
+    assert most_valuable_changes(lambda _: [(7, 1), (8, 2)], 1, score) == {}
 
 
 def test_no_try_is_made_once_there_is_no_time() -> None:
@@ -76,7 +76,7 @@ def test_no_try_is_made_once_there_is_no_time() -> None:
         tried.append(some)
         return 100.0 - 10.0 * sum(some)
 
-    assert worth_most(lambda _: [(1, 0), (2, 0), (3, 0)], 2, score, lambda: len(tried) < 3) == {2: 0}
+    assert most_valuable_changes(lambda _: [(1, 0), (2, 0), (3, 0)], 2, score, lambda: len(tried) < 3) == {2: 0}
     assert tried == [{}, {1: 0}, {2: 0}]
 
 

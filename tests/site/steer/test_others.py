@@ -21,7 +21,7 @@ from fedsched.cli.slurm.steering import Steered
 from fedsched.core.errors import SteerError
 from fedsched.site.steer import Undo, read_queue
 from fedsched.site.steer.picture import picture_of
-from fedsched.site.steer.state_files import only_one
+from fedsched.site.steer.state_files import exclusive_lock
 from fedsched.site.steer.undo import Former
 
 RUNS_A_COMMAND = """
@@ -199,7 +199,7 @@ def test_one_at_a_time(tmp_path: Path) -> None:
     watching(fake, path).run(lambda _: None, looks=1)
     assert fake.changed
     assert not list(tmp_path.iterdir())
-    with only_one(None):
+    with exclusive_lock(None):
         pass
 
 
@@ -214,13 +214,13 @@ def test_a_command_of_one_that_was_killed_keeps_others(tmp_path: Path) -> None:
     other.wait()
     with (
         pytest.raises(SteerError, match=rf"fedsched that was killed \(process {other.pid}\) has not ended yet"),
-        only_one(path),
+        exclusive_lock(path),
     ):
         pass
     with Path(f"{path}.lock").open("rb") as lock:
         goes_on.write_bytes(b"")
         fcntl.flock(lock, fcntl.LOCK_EX)  # until it has ended
-    with only_one(path):
+    with exclusive_lock(path):
         pass
     assert not Path(f"{path}.lock").exists()
 
@@ -265,7 +265,7 @@ def test_the_command_applies_and_undoes(tmp_path: Path, monkeypatch: pytest.Monk
     apply.command(undo=True, undo_file=path, dry_run=True)
     assert len(fake.changed) == many
     assert path.exists()
-    with only_one(path), pytest.raises(SteerError, match="another fedsched"):
+    with exclusive_lock(path), pytest.raises(SteerError, match="another fedsched"):
         apply.command(undo=True, undo_file=path)
     apply.command(undo=True, undo_file=path)
     assert {one.nice for one in fake.jobs.values()} == {0, 3_333}

@@ -13,7 +13,7 @@ from support.fake_slurm import NOW, FakeFederation, FakeSlurm, Job, running
 
 from fedsched.core.errors import SteerError
 from fedsched.site.steer import Aims, Choice
-from fedsched.site.steer.placement_changes import Placed, Placer, placing_commands
+from fedsched.site.steer.placement_changes import PlacementChanger, PlacementUndo, placing_commands
 from fedsched.site.steer.placing import Placing, place
 from fedsched.site.steer.reading import read_siblings
 
@@ -143,10 +143,11 @@ def test_an_array_begins_where_it_was_submitted(tmp_path: Path) -> None:
     assert first.start == NOW + 300.0
     assert [one.job.number for one in found.due(400.0)] == [6, 5]
     path = tmp_path / "placed.json"
-    placer = Placer(fake, Placed.open(path))
+    placer = PlacementChanger(fake, PlacementUndo.open(path))
     assert placer.carry_out(found, [first]) == 1
     assert fake.changed == [("scontrol", "update", "JobId=5_[0-5]", f"StartTime=uts{NOW}")]
-    assert [command[-1] for command in Placer(fake, Placed.open(path)).undo()] == [f"StartTime=uts{NOW + DAY:.0f}"]
+    undone = PlacementChanger(fake, PlacementUndo.open(path)).undo()
+    assert [command[-1] for command in undone] == [f"StartTime=uts{NOW + DAY:.0f}"]
 
 
 def test_every_task_of_an_array_counts() -> None:
@@ -181,7 +182,7 @@ def test_placed_and_undone(tmp_path: Path) -> None:
     fake = federation({"a": [running(1, "1-4", minutes=30)], "b": []}, *shared)
     found = placed(fake)
     path = tmp_path / "placed.json"
-    placer = Placer(fake, Placed.open(path))
+    placer = PlacementChanger(fake, PlacementUndo.open(path))
     assert placer.carry_out(found, found.due(0.0)) == 1
     assert path.exists()
     assert [one.job.number for one in found.placements] == [5, 6]
@@ -190,14 +191,14 @@ def test_placed_and_undone(tmp_path: Path) -> None:
     assert placing_commands(found.placements[1], NOW) == [("scontrol", "update", "JobId=6", f"StartTime=uts{NOW}")]
     again = placed(fake)
     assert [one.job.number for one in again.placements] == [6]
-    back = [command[-1] for command in Placer(fake, Placed.open(path)).undo()]
+    back = [command[-1] for command in PlacementChanger(fake, PlacementUndo.open(path)).undo()]
     assert back == [f"StartTime=uts{NOW + DAY:.0f}", "Clusters=a,b"]
     assert not path.exists()
     assert {name: one.jobs[5].state for name, one in fake.clusters.items()} == {"a": "PENDING", "b": "PENDING"}
-    placer = Placer(fake, Placed.open(path))
+    placer = PlacementChanger(fake, PlacementUndo.open(path))
     placer.carry_out(found, found.due(0.0))
     fake.clusters["b"].jobs[5] = running(5, "1-4", since=0.0)
-    assert Placer(fake, Placed.open(path)).undo() == []
+    assert PlacementChanger(fake, PlacementUndo.open(path)).undo() == []
 
 
 def test_who_was_bound_when_it_was_killed_gets_all_back(tmp_path: Path) -> None:
@@ -213,13 +214,13 @@ def test_who_was_bound_when_it_was_killed_gets_all_back(tmp_path: Path) -> None:
         one.before = dies
     found = placed(fake)
     with pytest.raises(KeyboardInterrupt):
-        Placer(fake, Placed.open(path)).carry_out(found, found.placements)
+        PlacementChanger(fake, PlacementUndo.open(path)).carry_out(found, found.placements)
     for one in fake.clusters.values():
         one.before = lambda _: None
     again = placed(fake)
     assert [one.job.siblings for one in again.placements] == [(found.placements[0].cluster,)]
-    assert Placer(fake, Placed.open(path)).carry_out(again, again.placements) == 1
-    Placer(fake, Placed.open(path)).undo()
+    assert PlacementChanger(fake, PlacementUndo.open(path)).carry_out(again, again.placements) == 1
+    PlacementChanger(fake, PlacementUndo.open(path)).undo()
     assert {one.jobs[5].siblings for one in fake.clusters.values()} == {"a,b"}
     assert {one.jobs[5].begin for one in fake.clusters.values()} == {NOW + DAY}
 
@@ -238,7 +239,7 @@ def test_a_cluster_that_does_not_have_it_stops() -> None:
     for one in fake.clusters.values():
         one.before = revoked
     with pytest.raises(SteerError, match="another cluster's, after Clusters="):
-        Placer(fake, Placed(None)).carry_out(found, found.placements)
+        PlacementChanger(fake, PlacementUndo(None)).carry_out(found, found.placements)
     assert len(fake.changed) == 2
 
 
@@ -249,13 +250,13 @@ def test_a_job_that_cannot_be_placed_is_left_alone_and_said() -> None:
         one.fails = lambda command: "Access/permission denied" if "JobId=5" in command else None
     found = placed(fake)
     told: list[str] = []
-    placer = Placer(fake, Placed(None), told.append)
+    placer = PlacementChanger(fake, PlacementUndo(None), told.append)
     assert placer.carry_out(found, found.placements) == 1
     assert "Job 5 is left alone from here on." in " ".join(told)
     assert placer.carry_out(found, found.placements[:0]) == 0
     only = [one for one in found.placements if one.job.number == 5]
     with pytest.raises(SteerError, match="Access/permission denied"):
-        Placer(fake, Placed(None)).carry_out(found, only)
+        PlacementChanger(fake, PlacementUndo(None)).carry_out(found, only)
     assert placer.carry_out(found, only) == 0
 
 
@@ -264,17 +265,17 @@ def test_what_a_placed_job_had_is_kept_while_it_cannot_be_read(tmp_path: Path) -
     fake = federation({"a": [], "b": []}, ours(5), ours(6, base=9_000))
     found = placed(fake)
     path = tmp_path / "placed.json"
-    Placer(fake, Placed.open(path)).carry_out(found, found.placements)
+    PlacementChanger(fake, PlacementUndo.open(path)).carry_out(found, found.placements)
     there = {name: one.jobs[5] for name, one in fake.clusters.items()}
     for name, one in fake.clusters.items():
         one.jobs[5] = replace(there[name], tasks="x")
     told: list[str] = []
-    Placer(fake, Placed.open(path), told.append).undo()
+    PlacementChanger(fake, PlacementUndo.open(path), told.append).undo()
     assert "job 5: it cannot be read, so the file of placed jobs keeps what it had" in told
-    assert list(Placed.open(path).jobs) == [5]
+    assert list(PlacementUndo.open(path).jobs) == [5]
     for name, one in fake.clusters.items():
         one.jobs[5] = there[name]
-    Placer(fake, Placed.open(path)).undo()
+    PlacementChanger(fake, PlacementUndo.open(path)).undo()
     assert {one.jobs[5].begin for one in fake.clusters.values()} == {NOW + DAY}
     assert not path.exists()
 
@@ -286,7 +287,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         path.touch(0o600)
         path.write_text(text, encoding="utf-8")
         with pytest.raises(SteerError, match=said):
-            Placed.open(path)
+            PlacementUndo.open(path)
 
 
 def test_no_federation_has_no_cluster_to_choose() -> None:

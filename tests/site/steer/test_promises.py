@@ -12,7 +12,7 @@ from support.steering import FEW, crowd
 
 from fedsched.core.errors import SteerError
 from fedsched.site.steer import Aims, Undo, Watch, plan, read_queue
-from fedsched.site.steer.picture import Turns, picture_of
+from fedsched.site.steer.picture import OrderSimulator, picture_of
 from fedsched.site.steer.plan import Promises
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def test_who_comes_with_more_priority_moves_promises(
 def test_turns_are_what_the_picture_says(seed: int) -> None:
     """Packed once, each order has the starts that it has when all is packed anew."""
     picture = picture_of(read_queue(crowd(seed, jobs=12)))
-    turns, order = Turns(picture), list(range(picture.waiting))
+    turns, order = OrderSimulator(picture), list(range(picture.waiting))
     draw = random.Random(seed)
     found = set()
     for _ in range(6):

@@ -10,13 +10,13 @@ import pytest
 from support.fake_slurm import NOW, FakeSlurm, Job, running
 
 from fedsched.core.errors import FedschedError, SteerError
-from fedsched.site.steer import Shell, read_queue, written
+from fedsched.site.steer import Shell, read_queue, shell_line
 from fedsched.site.steer.commands import give_nice, look_at
 from fedsched.site.steer.jobs_read import jobs_of_json, jobs_of_text
 from fedsched.site.steer.machine_read import nodes_of_json, nodes_of_text, partitions_of, settings_of
 from fedsched.site.steer.picture import picture_of
 from fedsched.site.steer.reading import READS
-from fedsched.site.steer.runners import Announced
+from fedsched.site.steer.runners import AnnouncingRunner
 
 
 def full() -> FakeSlurm:
@@ -63,17 +63,17 @@ def test_each_command_is_said_before_it_is_run(sparing: bool) -> None:
     """Where a queue is looked at again and again, what reads it is said once, and what changes a job by who does."""
     fake = full()
     told: list[str] = []
-    fake.before = lambda command: heard.append(told[-1] == written(command))
+    fake.before = lambda command: heard.append(told[-1] == shell_line(command))
     heard: list[bool] = []
-    runner = Announced(fake, told.append, sparing=sparing)
+    runner = AnnouncingRunner(fake, told.append, sparing=sparing)
     read_queue(runner)
     assert heard == [True] * len(fake.asked)
-    assert told == [written(command) for command in fake.asked]
+    assert told == [shell_line(command) for command in fake.asked]
     for _ in range(2):
         read_queue(runner)
         runner.run(give_nice("4", 9))
         runner.run(look_at(4))
-    looks = [written(look_at(4))] * 2
+    looks = [shell_line(look_at(4))] * 2
     assert [line for line in told if " -j " in line] == looks
     assert len(told) == len(fake.asked) if not sparing else told[len(READS) :] == looks
 

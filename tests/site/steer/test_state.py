@@ -14,10 +14,10 @@ from support.steering import crowd
 
 from fedsched.cli.slurm import apply, watch
 from fedsched.core.errors import FedschedError, OutputError, SteerError
-from fedsched.site.steer import Hand, Undo, read_queue
+from fedsched.site.steer import JobChanger, Undo, read_queue
 from fedsched.site.steer.commands import restoring
-from fedsched.site.steer.placement_changes import Placed, Placer
-from fedsched.site.steer.state_files import only_one
+from fedsched.site.steer.placement_changes import PlacementChanger, PlacementUndo
+from fedsched.site.steer.state_files import exclusive_lock
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="Slurm runs where files have owners and modes")
 SOMEBODY = 4711
@@ -69,7 +69,7 @@ def refused(path: Path) -> str:
     with pytest.raises(SteerError) as opened:
         Undo.open(path, "fake")
     with pytest.raises(SteerError):
-        Placed.open(path)
+        PlacementUndo.open(path)
     with pytest.raises(FedschedError):
         Undo(path, "fake", deadlines={10: 1.0}).promise({11: 2.0})
     return str(opened.value)
@@ -127,7 +127,8 @@ def test_a_lock_that_is_another_file_is_refused(hard: bool, own: Path, victim: P
         lock.hardlink_to(victim)
     else:
         lock.symlink_to(victim)
-    with pytest.raises(SteerError, match=r"hard links" if hard else r"symbolic link"), only_one(own / "undo.json"):
+    what = r"hard links" if hard else r"symbolic link"
+    with pytest.raises(SteerError, match=what), exclusive_lock(own / "undo.json"):
         pass
     assert victim.read_text(encoding="utf-8") == "precious"
 
@@ -146,7 +147,7 @@ def test_what_is_no_file_is_not_waited_for(own: Path) -> None:
     for name in ("pipe", "folder"):
         assert "no regular file" in refused(own / name)
     os.mkfifo(own / "undo.json.lock")
-    with pytest.raises(SteerError, match="no regular file"), only_one(own / "undo.json"):
+    with pytest.raises(SteerError, match="no regular file"), exclusive_lock(own / "undo.json"):
         pass
 
 
@@ -166,7 +167,7 @@ def test_a_folder_that_others_may_write_to_is_refused(mode: int, own: Path) -> N
     """The group's, everybody's, and one as /tmp: they can put a file there before we do."""
     own.chmod(mode)
     assert f"the mode {mode:04o} of this folder lets others put files in it" in refused(own / "undo.json")
-    with pytest.raises(SteerError, match="lets others put files"), only_one(own / "undo.json"):
+    with pytest.raises(SteerError, match="lets others put files"), exclusive_lock(own / "undo.json"):
         pass
 
 
@@ -236,7 +237,7 @@ def test_what_is_made_is_this_users_alone(own: Path, alone: FakeSlurm, monkeypat
         os.umask(before)
     assert {("new", 0o700), ("state", 0o700), ("undo-fake.json.lock", 0o600)} <= set(seen)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    Hand(alone, Undo.open(path, "fake")).restore()
+    JobChanger(alone, Undo.open(path, "fake")).restore()
     assert not list(path.parent.iterdir())
 
 
@@ -316,7 +317,7 @@ def test_another_users_job_is_left_alone_and_said(own: Path) -> None:
     undo.promise({10: NOW + 9_000.0})
     fake.jobs[10] = replace(fake.jobs[10], user="eve", begin=NOW + 500, reason="BeginTime")
     told: list[str] = []
-    hand = Hand(fake, Undo.open(own / "undo.json", "fake"), told.append)
+    hand = JobChanger(fake, Undo.open(own / "undo.json", "fake"), told.append)
     assert list(restoring(read_queue(fake), hand.undo)) == []
     assert hand.undo.follow(read_queue(fake).jobs, told.append) == []
     assert hand.undo.former == {}
@@ -325,7 +326,7 @@ def test_another_users_job_is_left_alone_and_said(own: Path) -> None:
     assert fake.changed == []
     assert told == ["job 10: it is eve's, what is to be undone was ann's; left alone"]
     fake.jobs[10] = replace(fake.jobs[10], user="ann")  # names could not be looked up for a while
-    assert Hand(fake, Undo.open(own / "undo.json", "fake")).restore() == (1, [])
+    assert JobChanger(fake, Undo.open(own / "undo.json", "fake")).restore() == (1, [])
     assert (fake.jobs[10].nice, fake.jobs[10].begin) == (-500, NOW)
     assert not (own / "undo.json").exists()
 
@@ -338,7 +339,7 @@ def test_a_nice_below_0_is_given_back_to_the_job_that_had_it(later: float, nice:
     Undo.open(own / "undo.json", "fake").remember(replace(read_queue(fake).job("10"), nice=-500), nice=100)
     fake.jobs[10] = replace(fake.jobs[10], submit=fake.jobs[10].submit + later)
     told: list[str] = []
-    hand = Hand(fake, Undo.open(own / "undo.json", "fake"), told.append)
+    hand = JobChanger(fake, Undo.open(own / "undo.json", "fake"), told.append)
     hand.undo.follow(read_queue(fake).jobs, told.append)
     assert hand.undo.former == {10: nice}
     assert hand.restore()[0] == 1
@@ -358,14 +359,14 @@ def test_a_placed_job_of_another_user_is_left_alone_and_said(own: Path) -> None:
         path.write_text(json.dumps(said), encoding="utf-8")
         if kind == 1:
             with pytest.raises(SteerError, match="undo it with the version that wrote it"):
-                Placed.open(path)
+                PlacementUndo.open(path)
     told: list[str] = []
-    assert Placer(fake, Placed.open(path), told.append).undo() == []
+    assert PlacementChanger(fake, PlacementUndo.open(path), told.append).undo() == []
     assert fake.changed == []
     assert told == ["job 5: it is eve's, what is to be undone was ann's; left alone"]
     for one in fake.clusters.values():
         one.jobs[5] = replace(one.jobs[5], user="ann")
-    assert len(Placer(fake, Placed.open(path), told.append).undo()) == 2
+    assert len(PlacementChanger(fake, PlacementUndo.open(path), told.append).undo()) == 2
     assert not path.exists()
 
 

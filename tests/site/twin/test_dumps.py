@@ -11,7 +11,7 @@ import pytest
 
 import fedsched as fs
 from fedsched.core.errors import OutputError, TwinError, UnknownNameError
-from fedsched.io.slurm_files.sacct_submit import asked_in
+from fedsched.io.slurm_files.sacct_submit import requests_in
 from fedsched.site.outlook import forecast, present
 from fedsched.site.twin import commands_of, dump, made_dump, replay, script
 from fedsched.site.twin.disguise import Disguise
@@ -259,5 +259,5 @@ def test_a_disguise_keeps_what_a_command_line_asks_for() -> None:
     )
     head = "JobID|SubmitLine\n"
     _, told = Disguise("salt").lines("jobs.sacct", [head, f"7|{line}\n"])
-    assert asked_in(told.partition("|")[2].strip()) == asked_in(line)
+    assert requests_in(told.partition("|")[2].strip()) == requests_in(line)
     assert not re.search("alice|secret|run.sh|x,y", told)

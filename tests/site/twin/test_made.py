@@ -15,7 +15,7 @@ from fedsched.site.twin.causes import UNEXPLAINED
 from fedsched.site.twin.made_facts import reason_of
 from fedsched.site.twin.made_files import node_lists
 from fedsched.site.twin.replay_facts import matters
-from fedsched.site.twin.replay_problem import problem_of
+from fedsched.site.twin.replay_problem import replay_problem_of
 from fedsched.slurm import Slurm
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def test_who_waited_before_has_the_age_that_he_had(kind: str, seed: int, before:
     waited = (records.submit < site.since) & ~(records.start < site.since)
     assert waited.sum() > 8
     assert replay(site).share == 1.0
-    slurm = problem_of(site).policy
+    slurm = replay_problem_of(site).policy
     assert isinstance(slurm, Slurm)
     older = waited & (records.eligible < site.since)
     ages = (site.since - records.eligible[older]).tolist()

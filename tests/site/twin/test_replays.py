@@ -12,7 +12,7 @@ import fedsched as fs
 from fedsched.core.errors import FederationError, TraceError, TwinError, UnknownNameError
 from fedsched.site.twin import explain, made_dump, read_site, replay
 from fedsched.site.twin.causes import EQUAL, UNEXPLAINED
-from fedsched.site.twin.replay_problem import problem_of
+from fedsched.site.twin.replay_problem import replay_problem_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -154,7 +154,7 @@ def test_who_waits_for_a_limit_of_one_that_runs_on_is_not_told_when(tmp_path: Pa
     (folder / "dump.txt").write_text("fedsched dump 1\nsince 2026-01-05T08:30:00\n", encoding="utf-8")
     config = folder / "config.txt"
     config.write_text(re.sub("as of .*", "as of 2026-01-05T09:50:00", config.read_text("utf-8")), encoding="utf-8")
-    workload = problem_of(read_site(folder), "easy", given=("limit reached",)).workload
+    workload = replay_problem_of(read_site(folder), "easy", given=("limit reached",)).workload
     assert workload.begin is None or np.isfinite(workload.begin).all()
     assert 2 in workload.id
 
@@ -171,10 +171,10 @@ def test_who_was_released_stands_behind_who_came_before(tmp_path: Path) -> None:
     (folder / "jobs.sacct").write_text("\n".join(lines) + "\n")
     site = read_site(folder)
     assert site.records.nice.tolist()[3:7] == [0, 0, 7, 0]
-    jobs = problem_of(site, given=("held",)).workload
+    jobs = replay_problem_of(site, given=("held",)).workload
     assert jobs.nice is not None
     assert jobs.submit[3] == jobs.submit[5]
-    for others in (problem_of(site), problem_of(site, "easy", given=("held",))):
+    for others in (replay_problem_of(site), replay_problem_of(site, "easy", given=("held",))):
         assert others.workload.submit[3] < jobs.submit[3]
 
 
@@ -247,7 +247,7 @@ def test_a_job_over_a_limit_costs_no_dump(tmp_path: Path) -> None:
     assert site.machine.shared
     whole = int((site.records.cpus > 12).sum())
     assert whole > 2
-    problem = problem_of(site)
+    problem = replay_problem_of(site)
     over = re.findall(r"(\d+) runs? over (?:one|a limit) all by itself", "; ".join(problem.notes))
     assert sum(map(int, over)) == whole
     # Each asks for two CPUs a node: then the limit has room for all.
