@@ -13,7 +13,8 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from fedsched.comparison.entrants import Entrant, Outcome, SearchEntrant, entrant_of
+from fedsched.comparison.entrant_names import entrant_of
+from fedsched.comparison.entrants import Entrant, Outcome, SearchEntrant
 from fedsched.comparison.files import RunFile, merge_records, read_records
 from fedsched.comparison.gangs import GangEntrant, GangInstance
 from fedsched.comparison.instances import Budget, Comparable, Instance

@@ -96,7 +96,7 @@ def command(
     fedsched compare gang --method pinto-2014-s1 --method pinto-2014-s3 --objective mean_response --seeds 5
     """
     from fedsched.compare import Budget, compare
-    from fedsched.comparison.entrants import check_kinds, check_names, is_search
+    from fedsched.comparison.entrant_names import check_kinds, check_names, is_search
     from fedsched.comparison.statistics import check_alpha
     from fedsched.core.errors import unknown_name
     from fedsched.policies import POLICIES

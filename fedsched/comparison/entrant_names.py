@@ -1,0 +1,61 @@
+"""Names of entrants: searches, policies, gang schedulers and metaschedulers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fedsched.comparison.entrants import Entrant, PolicyEntrant, SearchEntrant
+from fedsched.comparison.gangs import GangEntrant
+from fedsched.comparison.markets import MarketEntrant
+from fedsched.core.errors import unknown_name
+from fedsched.gang.presets import NAMED
+from fedsched.market.methods import METHODS as MARKET
+from fedsched.optimize.entry_point import SEEDS
+from fedsched.policies import POLICIES
+from fedsched.search.methods.methods import ALIASES, METHODS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+def entrant_of(method: str | Entrant, baselines: Sequence[str] | None) -> Entrant:
+    """Return the entrant of that name; an entrant is returned as it is."""
+    if not isinstance(method, str):
+        if isinstance(method, Entrant):
+            return method
+        raise TypeError(f"compare: method {method!r} must be a name, or an object with `name` and `run`.")
+    if method in NAMED:
+        return GangEntrant.named(method)
+    if method in MARKET:
+        return MarketEntrant.named(method)
+    return SearchEntrant(method, baselines) if is_search(method) else PolicyEntrant(method)
+
+
+def is_search(name: str) -> bool:
+    """Return whether a name is that of a search: `ga`, or `ga:random` for other initial plans."""
+    method, colon, seeds = name.lower().partition(":")
+    return method in {*METHODS, *ALIASES} and (not colon or seeds in SEEDS)
+
+
+def check_kinds(methods: Iterable[str], instances: Sequence[object]) -> None:
+    """Raise for the first method that can run on none of the instances, before anything runs."""
+    words = {"Instance": "a log", "GangInstance": "gang", "MarketInstance": "market"}
+    for name in methods:
+        kind = getattr(entrant_of(name, None), "runs_on", object)
+        if not any(isinstance(one, kind) for one in instances):
+            where = words.get(kind.__name__, kind.__name__)
+            raise ValueError(
+                f"compare: method {name!r} runs on {where}, which is not named here; name it, or leave it out."
+            )
+
+
+def check_names(names: Iterable[str]) -> None:
+    """Raise for the first name of no method."""
+    for name in names:
+        if name.lower() not in every_name() and not is_search(name):
+            raise unknown_name("method or policy", name, every_name())
+
+
+def every_name() -> frozenset[str]:
+    """Return the names of all methods."""
+    return frozenset({*METHODS, *ALIASES, *POLICIES, *NAMED, *MARKET})
