@@ -81,12 +81,15 @@ def read(
     if format is None and kind in ("csv", "batsim"):
         kind = told_by_content(file, kind)
     if unit != "cpus" and kind != "sacct":
-        raise ValueError(f"unit={unit!r}: it is for Slurm's dumps (sacct); {path} is {kind}.")
+        raise ValueError(f"unit={unit!r} is for Slurm's dumps (sacct), and {path} is {kind}; leave it out.")
     if queues != "auto" and kind != "swf":
-        raise ValueError(f"queues={queues!r}: it is for logs in the Standard Workload Format; {path} is {kind}.")
+        raise ValueError(
+            f"queues={queues!r} is for logs in the Standard Workload Format, and {path} is {kind}; leave it out."
+        )
     if descriptor is not None and kind != "swf":
         raise ValueError(
-            f"descriptor={descriptor!r}: it is for logs in the Standard Workload Format; {path} is {kind}."
+            f"descriptor={descriptor!r} is for logs in the Standard Workload Format, and {path} is {kind}; leave "
+            "it out."
         )
     if kind in _TABLES:
         for option, value, default in (
@@ -99,7 +102,9 @@ def read(
         ):
             if value != default:
                 logs = ", ".join(_CLEANED)
-                raise ValueError(f"{option}={value!r}: it is for logs ({logs}); {path} is {_TABLES[kind]}.")
+                raise ValueError(
+                    f"{option}={value!r} is for logs ({logs}), and {path} is {_TABLES[kind]}; leave it out."
+                )
         return _read_table(file, kind, nodes=nodes, name=name, rebase=rebase, renumber=renumber)
     from fedsched.io.swf.cleaning import Cleaning, workload_of_log
 
@@ -286,7 +291,7 @@ def _format(path: str | PathLike[str], format: str | None) -> str:
     if suffix in FORMATS:
         return FORMATS[suffix]
     if suffix in FEDERATION_FORMATS:
-        raise ValueError(f"{path}: {suffix[1:].upper()} files hold federations: use read_federation.")
+        raise ValueError(f"{path}: {suffix[1:].upper()} files hold federations; use read_federation.")
     error = unknown_name("workload suffix", suffix, FORMATS)
     raise type(error)(f"{path}: {error} Name the file so, or give format= (fedsched: --from) one of {named}.")
 

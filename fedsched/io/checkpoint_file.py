@@ -40,12 +40,12 @@ class SealedFile:
             kind = self.mark.rpartition(b" ")[0] + b" "
             if written.startswith(kind) and (other := written[len(kind) :].partition(b"\n")[0]).isdigit():
                 raise self.refusal(
-                    f"not a checkpoint of this version but {(kind + other[:9]).decode()!r}, from which none goes on"
+                    f"its version is {(kind + other[:9]).decode()!r}, and this version of fedsched cannot resume it"
                 )
             raise self.refusal(f"not a checkpoint of {self.what}, or of another version")
         digest, content = written[len(self.mark) :][:DIGEST], written[len(self.mark) + DIGEST :]
         if digest != hashlib.sha256(content).digest():
-            raise self.refusal("not a checkpoint as it was written")
+            raise self.refusal("its content is damaged")
         return content
 
     def _content(self, most: int) -> bytes | None:
@@ -59,7 +59,8 @@ class SealedFile:
         except OSError as error:
             raise FedschedError(f"{self.path}: cannot be read ({error.strerror}); name another file.") from None
         if len(written) > most:
-            raise self.refusal(f"not a checkpoint of {self.what}: it has more than {most:,} bytes, as none has")
+            why = f"it has more than {most:,} bytes, more than any checkpoint"
+            raise self.refusal(f"not a checkpoint of {self.what}: {why}")
         return written
 
     def check_writable(self) -> None:

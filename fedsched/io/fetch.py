@@ -154,7 +154,7 @@ def fetch(
                 _validator(part).unlink(missing_ok=True)
                 raise
             if os.fstat(download.file.fileno()).st_ino != part.lstat().st_ino:
-                raise FetchError(f"{part}: another program put another file there; fetch into a folder of your own.")
+                raise FetchError(f"{part}: another program replaced this file; fetch into a folder of your own.")
         checked = f"as {whose}" if wanted else _record(target, found, "trusted at this first download and recorded")
         part.replace(target)
         _validator(part).unlink(missing_ok=True)
@@ -181,7 +181,7 @@ def _address(name: str, url: str | None) -> tuple[str, str]:
     if not file or file[0] in ".-" or not file.isprintable() or "/" in file or "\\" in file:
         raise ValueError(
             f"name={file!r} must be a plain file name: printable, without / or \\, and beginning with neither a dash "
-            "nor a dot; give the folder apart."
+            "nor a dot; give the folder with folder=."
         )
     return url, file
 
@@ -274,7 +274,9 @@ class _Download:
                 resumed = have > 0 and response.status == 206 and _range_begin(response) == have
                 if response.status == 206 and not resumed:
                     self._begin_anew()
-                    raise FetchError(f"Cannot fetch {url}: the server sent another part than asked for; run it again.")
+                    raise FetchError(
+                        f"Cannot fetch {url}: the server sent a part that was not asked for; run it again."
+                    )
                 # A server that ignores the range, or has another version by now, sends the whole file.
                 if not resumed:
                     self._begin_anew()

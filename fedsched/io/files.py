@@ -137,9 +137,11 @@ def _spooled(
         while part := pipe.read(1 << 20):
             size += len(part)
             if device and size >= IN_MEMORY:
-                raise TraceError(f"{path}: it is a device, which has no end; give a file.")
+                raise TraceError(f"{path}: it is a device without an end; give a file.")
             if size > MOST_PIPED:
-                raise TraceError(f"{path}: more than {MOST_PIPED >> 30} GiB came through the pipe; it is no log.")
+                raise TraceError(
+                    f"{path}: more than {MOST_PIPED >> 30} GiB came through the pipe, more than any log; give a file."
+                )
             kept.write(part)
         kept.seek(0)
         yield cast("BufferedReader", kept)
@@ -170,7 +172,7 @@ class _Bounded(io.RawIOBase):
         if self._left < 0:
             raise TraceError(
                 f"{self._path}: the compressed data grow to more than {GROWTH} times their size and more than "
-                f"{ALLOWANCE >> 20} MiB, as no log does; unpack the file first if it is one."
+                f"{ALLOWANCE >> 20} MiB, more than any log; if it is one, unpack it first."
             )
         room[: len(part)] = part
         return len(part)
@@ -197,7 +199,7 @@ def decode(content: bytes) -> str:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Return the data in a TOML text, or raise a `ValueError`, also for keys of so many parts that parsing hangs."""
+    """Return the data in a TOML text; raise a `ValueError` if it is invalid or a key has too many parts to parse."""
     import tomllib
 
     for part in re.split("[={,\n]", text):
@@ -233,6 +235,6 @@ def _named_once(source: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for name, _ in pairs:
             if name in seen:
-                raise TraceError(f"{source}: {name[:60]!r} stands twice in one JSON object; leave one of them.")
+                raise TraceError(f"{source}: {name[:60]!r} occurs twice in one JSON object; remove one of them.")
             seen.add(name)
     return named

@@ -56,7 +56,7 @@ def recorded_nodes(
             )
         for host, count in said.items():
             if host not in places:
-                raise FederationError(f"Job {workload.id[row]}: hosts have no {shortened(repr(host))}; put it there.")
+                raise FederationError(f"Job {workload.id[row]}: hosts= has no {shortened(repr(host))}; add it.")
             job.append(row)
             node.append(places[host])
             tasks.append(count)
@@ -83,6 +83,6 @@ def _nodes_by_name(hosts: Hosts, federation: Federation) -> dict[str, int]:
     several = next((host for host, place in hosts.places.items() if place.first != place.last), None)
     if several is not None:
         raise FederationError(
-            f"{hosts.source}: host {several!r} is several nodes; jobs can share it only where it is one."
+            f"{hosts.source}: host {several!r} stands for several nodes; jobs can share it only if it is one node."
         )
     return {host: first[place.cluster] + place.first for host, place in hosts.places.items()}

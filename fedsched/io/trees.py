@@ -85,7 +85,7 @@ def unpack(content: bytes, most: int | None = None) -> Plain:
     except RecursionError:
         raise UnfitError("its brackets are nested too deeply") from None
     except (ValueError, TypeError, OverflowError, struct.error, zlib.error) as error:
-        raise UnfitError(f"its bytes are none of ours: {error}") from None
+        raise UnfitError(f"its bytes are invalid: {error}") from None
     if reader.place != len(body):
         raise UnfitError(f"{len(body) - reader.place} bytes are left over")
     return tree
@@ -95,7 +95,7 @@ def _inflated(content: bytes, most: int) -> bytes:
     stream = zlib.decompressobj()
     body = stream.decompress(content, min(most + 1, GREATEST))
     if len(body) > most:
-        raise UnfitError(f"it grows to more than {most:,} bytes, as nothing of its kind does")
+        raise UnfitError(f"it grows to more than {most:,} bytes, more than anything of its kind")
     if not stream.eof or stream.unused_data:
         raise UnfitError("its compressed data do not end where they should")
     return body
@@ -124,11 +124,11 @@ class _Reader:
         count, stored = math.prod(shape), np.dtype(written).newbyteorder("<")
         self._left -= WIDTH * count
         if self._left < 0 or count * stored.itemsize > len(self._body) - self.place:
-            raise UnfitError(f"an array claims {count} numbers, which are not there or are more than there may be")
+            raise UnfitError(f"an array claims {count} numbers, too many or more than there are")
         array = np.frombuffer(self._body, np.uint8 if kind == "bool" else stored, count, self.place).reshape(shape)
         self.place += count * stored.itemsize
         if kind == "bool" and count and array.max() > 1:
-            raise UnfitError("an array of truth values holds others")
+            raise UnfitError("an array of truth values has other values")
         return array.astype(kind)
 
 
@@ -236,7 +236,7 @@ class Saved:
         return array
 
     def streams(self, name: str, count: int) -> NDArray[np.uint64]:
-        """Return the counters of so many random streams; any number is valid."""
+        """Return the counters of `count` random streams; any number is valid."""
         return self._array(name, np.uint64, (count, 1))
 
     def _array(self, name: str, kind: type[np.generic], shape: Sequence[int | None]) -> NDArray[Any]:

@@ -44,7 +44,7 @@ class WallTime:
             return f"{self.seconds:g} s from 1970 on"
 
     def later(self, seconds: float) -> WallTime:
-        """Return the time so many seconds later by the same clock."""
+        """Return the time that is later by these seconds, by the same clock."""
         return WallTime(self.seconds + seconds, self.exact)
 
 

@@ -117,7 +117,7 @@ def test_the_command_line_takes_what_slurm_prints(call: Callable[..., Any], tmp_
     code, out, err = call("simulate", log, *machine, "--json")
     assert code == 0, err
     said = json.loads(out)
-    held = "of the calendar's file: 1 reservation for users or accounts left out that come again (course)"
+    held = "of the calendar's file: 1 reservation for users or accounts left out, since they repeat (course)"
     assert held in said["not_modelled"]
     taken = "second 0 is 2027-01-12 08:00:05 by the calendar's clock, StartTime of the log's header, so that every"
     assert any(fact.startswith(taken) for fact in said["assumed"])

@@ -205,7 +205,7 @@ def test_a_file_of_options_without_end_is_refused(
     pipe = write("", "other.toml").with_name("pipe")
     os.mkfifo(pipe)
     monkeypatch.setattr("fedsched.io.files.PATIENCE", 0.0)
-    for name, said in (("/dev/zero", "it is a device, which has no end"), (str(pipe), "nothing was written into it")):
+    for name, said in (("/dev/zero", "it is a device without an end"), (str(pipe), "nothing was written into it")):
         status, _, err = call("simulate", "sample", "--config", name)
         assert status == 2
         assert err.startswith(f"fedsched: {name}: ")

@@ -113,7 +113,7 @@ def test_an_options_file_alters_no_scenario(site: str, call: Callable[..., Any])
         (("simulate", "--scenario", "site.toml", "--out", "site.toml"), "toml is no format; a plan must be"),
         (("simulate", "--scenario", "plan.csv", "--out", "plan.csv"), "the file that is read are the same file"),
         (("info", "example", "--unit", "nodes"), "example, a federation, takes no --unit"),
-        (("simulate", "sample", "--unit", "nodes"), "unit='nodes': it is for Slurm's dumps (sacct)"),
+        (("simulate", "sample", "--unit", "nodes"), "unit='nodes' is for Slurm's dumps (sacct), and"),
     ],
 )
 def test_what_does_not_go_is_said(site: str, words: tuple[object, ...], said: str, call: Callable[..., Any]) -> None:

@@ -147,7 +147,7 @@ def test_a_calendar_as_a_spreadsheet_saves_it(tmp_path: Path) -> None:
         ("cluster,begin\na,noon\n", r"c.csv, line 2: begin='noon' must be seconds"),
         ("cluster,begin,end_known\na,5,perhaps\n", r"c.csv, line 2: end_known='perhaps' must be yes or no"),
         ("cluster,begin,end\na,5,4\n", r"c.csv, line 2: Downtime 'maintenance' of 'a' at 5.0: end=4.0"),
-        ("cluster,begin\na\n", r"c.csv, line 2: 1 fields where the 2 columns need as many"),
+        ("cluster,begin\na\n", r"c.csv, line 2: 1 fields, but 2 columns"),
     ],
 )
 def test_a_calendar_that_cannot_be_read_is_refused_by_line(tmp_path: Path, text: str, message: str) -> None:

@@ -121,7 +121,7 @@ def test_what_cannot_be_kept_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match='it needs clean="standard"'):
         fs.read(path, cancelled="keep", clean="none")
     fs.read(path).write(tmp_path / "log.csv")
-    with pytest.raises(ValueError, match="cancelled='keep': it is for logs"):
+    with pytest.raises(ValueError, match="cancelled='keep' is for logs"):
         fs.read(tmp_path / "log.csv", cancelled="keep")
 
 

@@ -82,7 +82,7 @@ def test_its_seconds_are_the_jobs(tmp_path: Path) -> None:
     assert [(one.begin, one.nodes) for one in found] == [(60.0, "1 of 0-1")]
     assert found.left_out == ("1 downtime over before the first job",)
     for words in ({"hosts": {"x": ("a", 0)}}, {"origin": "2027-01-01"}, {"until": 5.0}):
-        with pytest.raises(FederationError, match=rf"leave out {next(iter(words))}= .* for what Slurm prints"):
+        with pytest.raises(FederationError, match=rf"leave out {next(iter(words))}= .* for Slurm's output"):
             calendar(tmp_path, event(1, "0"), **words)
 
 

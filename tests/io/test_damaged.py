@@ -60,7 +60,7 @@ def test_an_undo_file_of_values_that_are_none_is_refused(content: str, tmp_path:
     file = tmp_path / "undo.json"
     file.write_text(content)
     file.chmod(0o600)
-    with pytest.raises(SteerError, match="it is no undo file"):
+    with pytest.raises(SteerError, match="it is not an undo file"):
         Undo.open(file, "c")
 
 
@@ -82,7 +82,7 @@ def test_a_number_of_squeue_that_is_none_counts_as_not_said(name: str, value: fl
 @pytest.mark.parametrize("name", ["priority", "job_id"])
 def test_a_number_of_squeue_that_must_be_said_is_named(name: str, value: float) -> None:
     """Where a job cannot be without a number, one that is infinite or beyond all floats is named."""
-    with pytest.raises(SteerError, match=f"it says nothing of {name}, or no number"):
+    with pytest.raises(SteerError, match=f" {name} is missing or not a number"):
         jobs_of_json(printed(**{name: value}))
 
 
@@ -90,15 +90,15 @@ def test_a_value_of_text_that_is_no_number_is_named() -> None:
     """A nice value or a count of CPUs that is no number is named with its line."""
     job = "JobId=4 JobState=RUNNING UserId=u(1) Priority=1 Nice=-x NumNodes=1 NumCPUs=1 Partition=p Account=a QOS=q "
     job += "SubmitTime=5 EligibleTime=5 StartTime=5 TimeLimit=01:00:00 Reason=None"
-    with pytest.raises(SteerError, match="line 1: Nice=-x is no whole number"):
+    with pytest.raises(SteerError, match="line 1: Nice=-x is not a whole number"):
         jobs_of_text(job)
-    with pytest.raises(SteerError, match="line 1: CPUTot=many is no whole number"):
+    with pytest.raises(SteerError, match="line 1: CPUTot=many is not a whole number"):
         nodes_of_text("NodeName=n1 State=IDLE CPUTot=many")
 
 
 def test_a_tier_of_more_digits_than_any_number_is_named() -> None:
     """A partition's tier that no whole number of Slurm's can be is named with its line."""
-    with pytest.raises(SteerError, match=r"line 1: PriorityTier=9.* is no whole number"):
+    with pytest.raises(SteerError, match=r"line 1: PriorityTier=9.* is not a whole number"):
         partitions_of(f"PartitionName=p Nodes=n1 PriorityTier={'9' * 5000}")
 
 
@@ -180,7 +180,7 @@ def test_what_has_too_many_parts_is_told_so(tmp_path: Path) -> None:
     """The error for a key of many parts, or a job of many fields, says how many there may be."""
     log, site = tmp_path / "a.swf", tmp_path / "a.toml"
     log.write_text("1 0 -1 10 1 -1 -1 1 20 -1 1 7 -1 -1 -1 -1 -1 -1" + " 1" * 1000 + "\n")
-    with pytest.raises(TraceError, match="its first job has 1,018 fields, more than 1000; it is no log"):
+    with pytest.raises(TraceError, match="its first job has 1,018 fields, more than 1000 and any log; check the"):
         read(log)
     site.write_text("x = { a" + ".a" * 200 + " = 1 }\n")
     with pytest.raises(FedschedError, match="a key of more than 100 parts"):

@@ -28,7 +28,7 @@ def test_lists_of_hosts_are_expanded() -> None:
 @pytest.mark.parametrize("text", ["a,", ",a", "a b", "a[1-2", "a]", "a[]", "a[2-1]", "a[x]", "a[1-2]]"])
 def test_what_is_no_list_of_hosts_is_refused(text: str) -> None:
     """Each slip is named with its place."""
-    with pytest.raises(FederationError, match=r"line 7: .* is no list of hosts like"):
+    with pytest.raises(FederationError, match=r"line 7: .* is not a list of hosts like"):
         hosts_of(text, "line 7")
 
 
@@ -80,14 +80,14 @@ def test_sinfo_may_name_hosts_anywhere_and_often(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", r"there is no host in it; give `scontrol show node -o`"),
-        ("what is this\n", r"line 1: 'what is this' tells of no hosts; give"),
-        ("c = x[1-2]\n", r"line 1: 'c = x\[1-2\]' tells of no hosts"),
-        ("a = x[1-2]\n\nb = x[2-4]\n", r"host 'x2' stands there twice"),
+        ("", r"it has no host; give `scontrol show node -o`"),
+        ("what is this\n", r"line 1: 'what is this' names no hosts; give"),
+        ("c = x[1-2]\n", r"line 1: 'c = x\[1-2\]' names no hosts"),
+        ("a = x[1-2]\n\nb = x[2-4]\n", r"host 'x2' occurs twice; leave one"),
         ("a = x[1-3]\n", r"it tells of 3 hosts, but the cluster 'a' has 2 nodes; .* \(--nodes"),
         (
             "NODELIST STATE\nx1 idle\n",
-            r"does not say in which of the clusters its hosts are \(a, b\); write lines like",
+            r"does not say which cluster its hosts are in \(a, b\); write lines like",
         ),
         ("PARTITION NODELIST\np\n", r"does not say in which of the clusters"),
         ("NodeName=x[1-3] CPUs=1\n", r"does not say in which of the clusters"),
@@ -109,7 +109,7 @@ def test_a_table_is_checked_and_a_short_row_refused(tmp_path: Path) -> None:
         with pytest.raises(FederationError, match=r"hosts: 'x' is node .* which the federation does not have"):
             hosts_from({"x": wrong}, TWO)
     (tmp_path / "s.txt").write_text("PARTITION NODELIST\np\n", encoding="utf-8")
-    with pytest.raises(FederationError, match="line 2: there is no column NODELIST in it"):
+    with pytest.raises(FederationError, match="line 2: it has no column NODELIST"):
         read_hosts(tmp_path / "s.txt", fs.Federation.homogeneous(1))
     with pytest.raises(FederationError, match="there is no such file"):
         read_hosts(tmp_path / "none.txt", TWO)

@@ -92,7 +92,7 @@ def test_recorded_outages_name_their_nodes() -> None:
 
 def test_recorded_outages_need_to_know_the_nodes() -> None:
     """Hosts that are only counted are no nodes; and outages that wait have no victims."""
-    with pytest.raises(FederationError, match=r"--calendar-victims\) takes the very nodes, and it names hosts"):
+    with pytest.raises(FederationError, match=r"--calendar-victims\) closes exactly the recorded nodes, and it names"):
         calendar(on_running="requeue", victims="recorded")
     with pytest.raises(FederationError, match=r"give on_running='requeue' or 'kill' \(fedsched: --calendar-on-ru"):
         calendar(hosts=SLURM / "nodes-o.txt", victims="recorded")
@@ -221,13 +221,13 @@ def test_the_hour_that_comes_twice_is_none_too_few(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("north|a|16:08:00|16:08:10|PARTY|", r"events.txt, line 2: 'PARTY' is no state of a node of Slurm"),
+        ("north|a|16:08:00|16:08:10|PARTY|", r"events.txt, line 2: 'PARTY' is not a state of Slurm's nodes"),
         ("north|a|Unknown|16:08:10|DOWN|", r"line 2: TimeStart='Unknown' must be a time"),
         ("north|a|noon|16:08:10|DOWN|", r"line 2: TimeStart='noon' must be a time"),
         ("north|a|16:08:00|noon|DOWN|", r"line 2: TimeEnd='noon' must be a time after its TimeStart"),
         ("north|a|18:08:00|16:08:10|DOWN|", r"line 2: TimeStart='18:08:00' must be a time"),
         ("north|a|16:08:00|2026-11-23T12:08:10|DOWN|", r"TimeEnd='2026-11-23T12:08:10' must be a time after"),
-        ("north|a|16:08:00|16:08:10", r"line 2: 4 fields where the 6 columns need as many; dump with"),
+        ("north|a|16:08:00|16:08:10", r"line 2: 4 fields, but 6 columns; dump with"),
     ],
 )
 def test_a_broken_row_is_refused_by_its_line(tmp_path: Path, row: str, message: str) -> None:

@@ -80,8 +80,8 @@ def test_a_spreadsheets_file_is_read(tmp_path: Path) -> None:
         ("b,1,1,no", "b,1,-1,no", "line 3: tasks=-1 must be a whole number"),
         ("b,1,1,no", "b,1,1,perhaps", "line 3: alone='perhaps' must be yes or no"),
         ("7,0,10.5,b", "7,1,10.5,b", "line 3: another row of job 7 has another start, finish or alone"),
-        ("5,0.30000000000000004,4.3,b,0,2,yes\n", "", "job 5 is not in it, and 0 others"),
-        ("b,1,1,no", "b,1,1", "line 3: 6 fields where the 7 columns need as many"),
+        ("5,0.30000000000000004,4.3,b,0,2,yes\n", "", "it lacks 1 of the jobs, the first is job 5"),
+        ("b,1,1,no", "b,1,1", "line 3: 6 fields, but 7 columns"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, old: str, new: str, error: str) -> None:

@@ -73,5 +73,5 @@ def test_a_line_without_end_is_no_log(tmp_path: Path) -> None:
     """Tests that a log of one endless line is refused before it is held whole."""
     path = tmp_path / "a.swf.gz"
     path.write_bytes(bomb(gzip.open, b"1 " * (BLOCK // 2), 3 * MAX_LINE // BLOCK))  # type: ignore[arg-type]
-    with pytest.raises(FedschedError, match="a line of more than 4 MiB; it is no log"):
+    with pytest.raises(FedschedError, match="a line of more than 4 MiB, more than any log; check the file"):
         read(path)

@@ -174,9 +174,9 @@ def test_a_device_without_end_is_refused_before_it_fills_the_disk(
     monkeypatch.setattr(files, "MOST_PIPED", 8 << 20)  # a test that fails shall fill nothing either
     conf = tmp_path / "slurm.conf"
     conf.write_text(f"ClusterName=c\nInclude {device}\n")
-    with pytest.raises(TraceError, match=f"{device}: it is a device, which has no end; give a file"):
+    with pytest.raises(TraceError, match=f"{device}: it is a device without an end; give a file"):
         read(device, "swf")
-    with pytest.raises(fs.errors.FedschedError, match=f"{device}: it is a device, which has no end; give a file"):
+    with pytest.raises(fs.errors.FedschedError, match=f"{device}: it is a device without an end; give a file"):
         read_federation(conf)
 
 
@@ -195,7 +195,7 @@ def test_a_pipe_without_a_name_is_known_to_be_empty_at_once() -> None:
     """A pipe whose writer is gone, as a shell's, holds what it holds: nobody else will come."""
     reads, writes = os.pipe()
     os.close(writes)
-    with os.fdopen(reads), pytest.raises(TraceError, match="there is no job in it"):
+    with os.fdopen(reads), pytest.raises(TraceError, match="it has no job"):
         read(f"/dev/fd/{reads}", "swf")
 
 

@@ -77,7 +77,7 @@ def test_what_comes_again_does_so_on_its_days() -> None:
     assert sum(day >= 13 for day in soon) == 2  # the first weekend and the first daily one, which are given
     with pytest.raises(FederationError, match=r"line 3: reservation 'patches' comes again and again; give until="):
         calendar(until=None)
-    with pytest.raises(FederationError, match="comes more than 100,000 times until"):
+    with pytest.raises(FederationError, match="repeats more than 100,000 times until"):
         calendar(until="3500-01-01")
 
 
@@ -120,17 +120,17 @@ def test_others_keep_their_nodes_for_whom_they_name(tmp_path: Path) -> None:
 def test_what_is_not_modelled_is_said(tmp_path: Path) -> None:
     """Reservations that come again, of licences, of some cores and whose begin moves are left out by name."""
     assert calendar(hosts=SLURM / "nodes-o.txt").left_out == (
-        "2 reservations for users or accounts left out that come again (tests, hourly)",
-        "1 reservation whose jobs may also run outside of them (FLEX), which is left out (course)",
+        "2 reservations for users or accounts left out, since they repeat (tests, hourly)",
+        "1 reservation with jobs that may also run outside (FLEX), which is left out (course)",
         "1 reservation of some cores of their nodes left out (cores)",
-        "1 reservation left out whose begin moves on with the time (float)",
+        "1 reservation left out with a begin that moves (TIME_FLOAT) (float)",
         "1 reservation of no nodes left out (licences)",
-        "1 reservation whose licences, buffers or watts are left out (both)",
+        "1 reservation with licences, buffers or watts, which are left out (both)",
     )
     late = calendar(written(tmp_path, f"{LINE} MaxStartDelay=01:00:00 Watts=500"))
     assert late.left_out == (
-        "1 reservation whose licences, buffers or watts are left out (r)",
-        "1 reservation taken to begin on time, which may be late (r)",
+        "1 reservation with licences, buffers or watts, which are left out (r)",
+        "1 reservation assumed to begin on time, but may be late (r)",
     )
     assert calendar().assumed == (
         "nodes of 2 reservations taken whole (course, cores; --hosts with their CPUs tells)",
@@ -214,8 +214,8 @@ def test_a_comment_changes_no_field(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("Nodes=cn[001-004]", "Nodes=cn[004-001]"), r"res.txt, line 1: '\[004-001\]' is no list of hosts"),
-        (("Nodes=cn[001-004]", "Nodes=cn[001"), r"line 1: 'cn\[001' is no list of hosts like"),
+        (("Nodes=cn[001-004]", "Nodes=cn[004-001]"), r"res.txt, line 1: '\[004-001\]' is not a list of hosts"),
+        (("Nodes=cn[001-004]", "Nodes=cn[001"), r"line 1: 'cn\[001' is not a list of hosts like"),
         (("Nodes=cn[001-004]", "Nodes=cn[1-999999999]"), "are more than 1,000,000 hosts"),
         (("Nodes=cn[001-004]", "Nodes=cn[1-15]"), "15 hosts, but the cluster 'north' has 14 nodes; give the machine"),
         (
@@ -259,7 +259,7 @@ def test_which_cluster_it_is_must_be_said(tmp_path: Path) -> None:
     hosts.write_text("# ours\na = cn[001-004]\nb = cn[005-006],cn[011-013]\nb = cn099\n", encoding="utf-8")
     found = calendar(path, federation=two, hosts=hosts)
     assert [(one.cluster, one.nodes) for one in found] == [("a", "2-3"), ("b", "0-1")]
-    with pytest.raises(FederationError, match=r"res.txt: .*hosts.txt has no host 'cn007'; put it there"):
+    with pytest.raises(FederationError, match=r"res.txt: .*hosts.txt has no host 'cn007'; add it"):
         calendar(written(tmp_path, LINE.replace("cn[001-004]", "cn007")), federation=two, hosts=hosts)
-    with pytest.raises(FederationError, match="it names hosts; give federation=, whose nodes they are"):
+    with pytest.raises(FederationError, match="it names hosts; give federation=, the machine that has them"):
         read_calendar(path)

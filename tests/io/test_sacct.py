@@ -207,7 +207,7 @@ def test_a_dump_makes_a_federation(tmp_path: Path) -> None:
     federation = read_federation(dump(tmp_path / "a.sacct"))
     assert [(cluster.name, cluster.nodes) for cluster in federation.clusters] == [("east", 32), ("west", 16)]
     columns = tuple(name for name in COLUMNS if name != "Start")
-    with pytest.raises(FederationError, match="without Start no job says when it ran"):
+    with pytest.raises(FederationError, match="it has no column Start, so start times are unknown"):
         read_federation(dump(tmp_path / "b.sacct", columns=columns))
 
 
@@ -231,7 +231,7 @@ def test_an_swf_copy_keeps_the_jobs(tmp_path: Path) -> None:
         ("ElapsedRaw", "12x", "field elapsedraw: '12x' is no number"),
         ("AllocCPUS", "1.5K", "field alloccpus: '1.5K' is no number; dump with --noconvert"),
         ("State", "COMPLETE", "field state: 'COMPLETE' is no state of Slurm; Unknown state 'COMPLETE'. Did you mean"),
-        ("User", "a|b", "16 fields where the 15 columns need as many"),
+        ("User", "a|b", "16 fields, but 15 columns"),
     ],
 )
 def test_a_damaged_line_is_named(tmp_path: Path, place: str, text: str, message: str) -> None:
@@ -256,8 +256,8 @@ def test_a_damaged_line_is_named(tmp_path: Path, place: str, text: str, message:
         ("12|ada|100\n", "no column submit; the first line must name the columns, as from: sacct -a"),
         ("Submit|End|AllocCPUS\n", "End says no run time without Start"),
         ("Submit|ElapsedRaw\n", "no column alloccpus or ncpus"),
-        ("Submit|Submit|ElapsedRaw|NCPUS\n", "column submit stands there twice"),
-        ("Submit|ElapsedRaw|NCPUS\n", "there is no finished job in it"),
+        ("Submit|Submit|ElapsedRaw|NCPUS\n", "column submit occurs twice; leave one"),
+        ("Submit|ElapsedRaw|NCPUS\n", "it has no finished job"),
     ],
 )
 def test_what_is_no_dump_is_said(tmp_path: Path, text: str, message: str) -> None:

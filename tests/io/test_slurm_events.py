@@ -66,20 +66,20 @@ def test_a_range_of_nodes_costs_no_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("-dt 1 -e cancel_job | -J one", "line 1: '-dt 1 -e cancel_job' is no submission"),
-        ("-dt 1 -e submit_batch_job", "is no submission like"),
+        ("-dt 1 -e cancel_job | -J one", "line 1: '-dt 1 -e cancel_job' is not a submission"),
+        ("-dt 1 -e submit_batch_job", "is not a submission like"),
         ("-dt x -e submit_batch_job | -t 1 -n 1", "-dt='x' must be seconds"),
         ("-dt 1 -e submit_batch_job | -n 1", "it says no --time"),
         ("-dt 1 -e submit_batch_job | -t soon -n 1", "--time: 'soon' is no time"),
         ("-dt 1 -e submit_batch_job | -t 1 -n none", "--ntasks='none' must be a whole number"),
         ("-dt 1 -e submit_batch_job | -t 1 -N 0-2 -n 2", "--nodes='0' must be a whole number"),
-        ("-dt 1 -e submit_batch_job | -t 1 -N 3 -n 2", "--nodes=3 are more than its 2 tasks"),
+        ("-dt 1 -e submit_batch_job | -t 1 -N 3 -n 2", "--nodes=3 exceeds its 2 tasks"),
         ("-dt 1 -e submit_batch_job | -t 1 -N 2 -n 5", "its 5 tasks do not stand as many on each node"),
         ("-dt 1 -e submit_batch_job | -t 1 -n 5 --mem=4G", "--mem and --gres are for a node"),
         ("-dt 1 -e submit_batch_job | -t 1 -n 1 --mem=lots", "--mem='lots' is no memory"),
-        ("-dt 1 -e submit_batch_job | -t 1 -n 1 --gres=fpga:1", "--gres=fpga:1 is no number of GPUs"),
+        ("-dt 1 -e submit_batch_job | -t 1 -n 1 --gres=fpga:1", "--gres=fpga:1 is not a number of GPUs; give gpu:N"),
         ("-dt 1 -e submit_batch_job | -t 1 -n 1 'x", "line 1: No closing quotation"),
-        ("# nobody", "nobody submits a job there"),
+        ("# nobody", "it submits no job; give lines like '-dt 10.5"),
     ],
 )
 def test_what_it_cannot_tell_is_refused(tmp_path: Path, line: str, says: str) -> None:

@@ -98,7 +98,7 @@ def test_texts_that_are_no_field_are_lost_by_name(tmp_path: Path, text: str) -> 
 @pytest.mark.parametrize(
     ("descriptor", "error"),
     [
-        ("a", "describes fields 19 to 19, but the log has fields 19 to 20 beyond the 18th; name as many"),
+        ("a", "describes fields 19 to 19, but the log has fields 19 to 20 beyond the 18th; give as many names"),
         ("a,b,c", "describes fields 19 to 21, but the log has fields 19 to 20"),
         ("metacentrum", "describes fields 19 to 21, but the log has fields 19 to 20"),
         ("a,a", "two fields are named 'a'"),

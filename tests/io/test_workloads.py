@@ -167,7 +167,7 @@ def test_a_damaged_job_is_named(tmp_path: Path, damage: dict[str, Any], message:
     [
         ("[]", "it has no 'jobs', a list"),
         ('{"jobs": []}', "it has no 'profiles', an object"),
-        ('{"jobs": [], "profiles": {}}', "there is no job in it"),
+        ('{"jobs": [], "profiles": {}}', "it has no job"),
         ('{"jobs": [1], "profiles": {}}', "job 1: 1 is no object"),
         ('{"jobs": [{"id": 1}], "profiles": {}}', "job 1: it has no 'subtime'"),
         ('{"jobs": [], "profiles": {}, "nb_res": -1}', "nb_res=-1 must be a whole number"),

@@ -216,7 +216,7 @@ def test_csv_files_of_others(tmp_path: Path) -> None:
     path.write_bytes("\ufeff# mine\r\nruntime,submit,tasks\r\n\r\n5,0,2\r\n".encode())
     workload = fs.read(path, nodes=8, name="mine")
     assert (workload[0].runtime, workload[0].tasks, workload.nodes, workload.name) == (5, 2, 8, "mine")
-    with pytest.raises(ValueError, match="clean='none': it is for logs"):
+    with pytest.raises(ValueError, match="clean='none' is for logs"):
         fs.read(path, clean="none")
 
 
@@ -227,7 +227,7 @@ def test_csv_files_of_others(tmp_path: Path) -> None:
         ("submit,tasks,runtime\n", "there is no job"),
         ("submit,task,runtime\n0,1,2\n", "Unknown column 'task'. Did you mean 'tasks'"),
         ("submit,tasks\n0,1\n", "Column 'runtime' is missing"),
-        ("submit,tasks,runtime,tasks\n0,1,2,1\n", "Column 'tasks' stands there twice"),
+        ("submit,tasks,runtime,tasks\n0,1,2,1\n", "column 'tasks' occurs twice; leave one"),
         ("# x\nsubmit,tasks,runtime\n0,1,x\n", "line 3, column runtime: 'x' is not a number"),
         ("submit,tasks,runtime\n0,1.5,2\n", r"line 2, column tasks: '1\.5' is not a whole number"),
         ("submit,tasks,runtime\n0,1\n", "line 2: 2 fields where"),

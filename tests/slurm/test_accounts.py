@@ -122,9 +122,9 @@ def test_what_no_file_tells_is_assumed_by_name(tmp_path: Path) -> None:
 
 DUMP = "Cluster - 'c':Fairshare=1\nParent - 'root'\nAccount - 'a':Fairshare=2\n"
 WRONG = [
-    ("", "there is nothing in it; give what `sacctmgr dump"),
-    (DUMP + "Parent - 'b'\n", "line 4: no line before makes the account 'b'"),
-    (DUMP + "something else\n", "line 4: 'something else' is no line of a dump"),
+    ("", "it is empty; give what `sacctmgr dump"),
+    (DUMP + "Parent - 'b'\n", "line 4: no earlier line defines the account 'b'"),
+    (DUMP + "something else\n", "line 4: 'something else' is not a line of a dump, such as"),
     (DUMP + "Account - 'b':Fairshare\n", "line 4: 'Fairshare' is no NAME=VALUE"),
     (DUMP + "Account - 'b':Fairshare=many\n", "line 4: Fairshare=many is no whole number"),
     (DUMP + "Account - 'b':GrpTRES=cpu\n", "line 4: 'cpu' is no amount of a resource"),
@@ -136,11 +136,11 @@ WRONG = [
     ("Cluster|Account|User|Share\nc|root||1\nc|   a||1\n", "line 3: '   a' stands deeper"),
     ("Cluster|Account|User|ParentName|Share\nc|root|||1\nc|a||b|1\nc|b||a|1\n", "account 'a' is above itself"),
     ("Cluster|Account|User|ParentName|Share\nc|root|||1\nc|a||b|1\n", "there is no account 'b'; dump the whole"),
-    ("what is this\n", "line 1: 'what is this' is no command of sacctmgr's"),
+    ("what is this\n", "line 1: 'what is this' is not a command of sacctmgr"),
     ("add qos\n", "line 1: it adds nobody"),
     ("add user u\n", "line 1: user 'u' is of no account"),
-    ("add cluster c\nadd user u account=a\n", "line 2: no line before adds the account 'a'"),
-    ("add cluster c\nmodify user u set qos=x\n", "line 2: no line before adds the user 'u'"),
+    ("add cluster c\nadd user u account=a\n", "line 2: no earlier line adds the account 'a'"),
+    ("add cluster c\nmodify user u set qos=x\n", "line 2: no earlier line adds the user 'u'"),
     ("add cluster c\nmodify user u\n", "line 2: it sets nothing"),
     ("add cluster 'c\n", "line 1: No closing quotation"),
 ]
@@ -168,8 +168,8 @@ def test_one_of_several_clusters_is_chosen(tmp_path: Path) -> None:
     ("text", "complaint"),
     [
         ("Account|User\n", "it has no column RawUsage; give what `sshare -a -l -P` prints"),
-        ("Account|User|RawUsage|EffectvUsage\nroot||x|0\n", "line 2: RawUsage=x is no number from 0 on"),
-        ("Account|User|RawUsage|EffectvUsage\nroot|\n", "line 2: it has 2 fields, and the first line 4"),
+        ("Account|User|RawUsage|EffectvUsage\nroot||x|0\n", "line 2: RawUsage=x must be a number of at least 0"),
+        ("Account|User|RawUsage|EffectvUsage\nroot|\n", "line 2: it has 2 fields, but the first line 4"),
     ],
 )
 def test_wrong_uses(text: str, complaint: str, tmp_path: Path) -> None:

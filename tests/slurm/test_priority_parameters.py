@@ -61,7 +61,7 @@ def test_what_is_not_modelled_is_named(tmp_path: Path) -> None:
         ("PriorityWeightAge=much", "PriorityWeightAge=much is no whole number"),
         ("PriorityMaxAge=old", "PriorityMaxAge: 'old' is no time"),
         ("PriorityCalcPeriod=0", "PriorityCalcPeriod=0 is no period"),
-        ("PriorityFavorSmall=maybe", "PriorityFavorSmall=maybe is neither YES nor NO"),
+        ("PriorityFavorSmall=maybe", "PriorityFavorSmall=maybe must be YES or NO"),
         ("PriorityUsageResetPeriod=HOURLY", "PriorityUsageResetPeriod=HOURLY is none of NONE, NOW"),
         ("FairShareDampeningFactor=0", "FairShareDampeningFactor=0 is no number above 0"),
         ("PriorityWeightTRES=CPU", "PriorityWeightTRES has 'CPU', which is no weight like Mem=0.25G"),

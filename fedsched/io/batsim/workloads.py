@@ -152,7 +152,7 @@ class _Reader:
                 said.append(ours)
                 unread.append(names)
         if not rows:
-            raise TraceError(f"{self.path}: there is no job in it that says how long it runs.")
+            raise TraceError(f"{self.path}: it has no job with a run time.")
         ids, submit, runtime, tasks, limit, user, site, fraction, bandwidth = np.array(rows, dtype=np.float64).T
         numbered = bool(np.isfinite(ids).all()) and len(np.unique(ids)) == len(ids)
         table = np.full((len(FIELDS), len(rows)), -1.0)

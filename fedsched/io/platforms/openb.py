@@ -95,7 +95,7 @@ def _table(path: str | PathLike[str], columns: tuple[str, ...]) -> Table:
     if lacking := [name for name in columns if name not in table.names]:
         raise TraceError(f"{path}: it has no column {lacking[0]!r}; such a trace has {', '.join(columns)}.")
     if not table.rows:
-        raise TraceError(f"{path}: there is no line below its names of columns.")
+        raise TraceError(f"{path}: it has no line below the line of column names.")
     return table
 
 

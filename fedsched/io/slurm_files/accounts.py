@@ -82,7 +82,7 @@ def read_accounts(*paths: str | PathLike[str]) -> Accounts:
         lines = [(k, line) for k, line in enumerate(read_text(path).splitlines(), 1) if line.strip()]
         lines = [(k, line) for k, line in lines if not line.lstrip().startswith("#")]
         if not lines:
-            raise TraceError(f"{path}: there is nothing in it; {GIVE}.")
+            raise TraceError(f"{path}: it is empty; {GIVE}.")
         first = lines[0][1]
         kind = _table_of(first)
         if kind is not None:
@@ -121,7 +121,7 @@ def _read_table(found: Accounts, lines: list[tuple[int, str]], path: str, kind: 
     for k, line in lines[1:]:
         where, cells = f"{path}, line {k}", line.split("|")
         if len(cells) not in (len(names), len(names) + 1) or (len(cells) > len(names) and cells[-1]):
-            raise TraceError(f"{where}: it has {len(cells)} fields, and the first line {len(names)}; {GIVE}.")
+            raise TraceError(f"{where}: it has {len(cells)} fields, but the first line {len(names)}; {GIVE}.")
         words = {name: cell.strip() for name, cell in zip(names, cells, strict=False) if name}
         if kind == "qos":
             found.qos[words["name"].lower()] = Entry(where, words)
@@ -132,7 +132,9 @@ def _read_table(found: Accounts, lines: list[tuple[int, str]], path: str, kind: 
             words["parent"] = words["account"]
         elif indented:
             if depth > len(above):
-                raise TraceError(f"{where}: {shortened(repr(text))} stands deeper than what is above it; dump it anew.")
+                raise TraceError(
+                    f"{where}: {shortened(repr(text))} is indented too far below the line above; dump it again."
+                )
             above[depth:] = [words["account"]]
             words["parent"] = above[depth - 1] if depth else ""
         words = {name: value for name, value in words.items() if value or name != "parent"}
@@ -144,7 +146,9 @@ def _read_dump(found: Accounts, lines: list[tuple[int, str]], path: str) -> None
     for k, line in lines:
         where, match = f"{path}, line {k}", _LINE.fullmatch(line)
         if match is None:
-            raise TraceError(f"{where}: {shortened(repr(line))} is no line of a dump: Account - 'physics':Fairshare=5.")
+            raise TraceError(
+                f"{where}: {shortened(repr(line))} is not a line of a dump, such as: Account - 'physics':Fairshare=5."
+            )
         kind, name = match[1].lower(), match[2].strip()
         words = dict(_words_of(match[3] or "", where))
         match kind:
@@ -154,7 +158,9 @@ def _read_dump(found: Accounts, lines: list[tuple[int, str]], path: str) -> None
             case "parent":
                 parent = name
                 if (cluster, parent, "", "") not in found.associations:
-                    raise TraceError(f"{where}: no line before makes the account {parent!r}; dump the whole cluster.")
+                    raise TraceError(
+                        f"{where}: no earlier line defines the account {parent!r}; dump the whole cluster."
+                    )
             case "account":
                 add_association(found, Entry(where, {"cluster": cluster, "account": name, "parent": parent, **words}))
             case "user":
@@ -183,7 +189,7 @@ def _run_script(found: Accounts, lines: list[tuple[int, str]], path: str) -> Non
             continue
         verb, kind = words[0].lower(), words[1].lower() if len(words) > 1 else ""
         if verb not in VERBS or not kind or "=" in kind:
-            raise TraceError(f"{where}: {shortened(repr(line.strip()))} is no command of sacctmgr's; {GIVE}.")
+            raise TraceError(f"{where}: {shortened(repr(line.strip()))} is not a command of sacctmgr; {GIVE}.")
         kind = canonical_name(kind)
         if verb in ("add", "create"):
             _add(found, kind, words[2:], where)
@@ -220,7 +226,7 @@ def _add(found: Accounts, kind: str, words: list[str], where: str) -> None:
     said = _values_in(words, where, "name")
     names = [name for name in said.pop("name", said.get(kind, "")).split(",") if name]
     if not names:
-        raise TraceError(f"{where}: it adds nobody; say name=NAME.")
+        raise TraceError(f"{where}: it names nothing to add; give name=NAME.")
     match kind:
         case "qos":
             for name in names:
@@ -242,11 +248,11 @@ def _add(found: Accounts, kind: str, words: list[str], where: str) -> None:
             accounts = [*said.pop("account", "").split(","), said.get("defaultaccount", "")]  # a user is in both
             accounts = [account for account in dict.fromkeys(accounts) if account]
             if not accounts:
-                raise TraceError(f"{where}: user {names[0]!r} is of no account; say account=ACCOUNT.")
+                raise TraceError(f"{where}: user {names[0]!r} has no account; give account=ACCOUNT.")
             for cluster in _clusters_meant(found, said):
                 for account in accounts:
                     if (cluster, account, "", "") not in found.associations:
-                        raise TraceError(f"{where}: no line before adds the account {account!r}.")
+                        raise TraceError(f"{where}: no earlier line adds the account {account!r}; add it first.")
                     for name in names:
                         own = {**said, "cluster": cluster, "account": account, "parent": account, "user": name}
                         add_association(found, Entry(where, own))
@@ -280,7 +286,7 @@ def _modify(found: Accounts, kind: str, words: list[str], where: str) -> None:
     """
     small = [word.lower() for word in words]
     if "set" not in small:
-        raise TraceError(f"{where}: it sets nothing; write modify {kind} where ... set ...")
+        raise TraceError(f"{where}: it has no `set`; write: modify {kind} where ... set ...")
     at = small.index("set")
     chosen, changed = words[:at], words[at + 1 :]
     if kind == "qos" and not chosen and changed and "=" not in changed[0]:
@@ -308,7 +314,7 @@ def _modify(found: Accounts, kind: str, words: list[str], where: str) -> None:
             found.associations[key] = Entry(where, _changed(entry.words, what))
             touched += 1
     if names and not touched:
-        raise TraceError(f"{where}: no line before adds the {kind} {names[0]!r}.")
+        raise TraceError(f"{where}: no earlier line adds the {kind} {names[0]!r}; add it first.")
 
 
 def _changed(words: dict[str, str], what: dict[str, str]) -> dict[str, str]:
@@ -374,5 +380,5 @@ def _amount(text: str, where: str) -> float:
     except ValueError:
         amount = math.nan
     if not 0.0 <= amount < math.inf:
-        raise TraceError(f"{where}={shortened(text)} is no number from 0 on.")
+        raise TraceError(f"{where}={shortened(text)} must be a number of at least 0.")
     return amount

@@ -68,7 +68,7 @@ def _members(ranges: str, where: str) -> list[str]:
 
 
 def _no_list(text: str, where: str) -> FederationError:
-    return FederationError(f"{where}: {shortened(repr(text))} is no list of hosts like cn[001-064,070],gpu[1-4].")
+    return FederationError(f"{where}: {shortened(repr(text))} is not a list of hosts like cn[001-064,070],gpu[1-4].")
 
 
 # The files that list hosts, for error messages.
@@ -106,7 +106,7 @@ class Hosts:
     def place(self, host: str, where: str) -> Place:
         """Return the nodes that a host stands for."""
         if host not in self.places:
-            raise FederationError(f"{where}: {self.source} has no host {shortened(repr(host))}; put it there.")
+            raise FederationError(f"{where}: {self.source} has no host {shortened(repr(host))}; add it.")
         return self.places[host]
 
 
@@ -137,7 +137,7 @@ def read_hosts(path: str | PathLike[str], federation: Federation) -> Hosts:
     lines = [(k, line.strip()) for k, line in enumerate(text.splitlines(), 1)]
     lines = [(k, line) for k, line in lines if line and not line.startswith("#")]
     if not lines:
-        raise FederationError(f"{path}: there is no host in it; give {TOLD}.")
+        raise FederationError(f"{path}: it has no host; give {TOLD}.")
     records = _records(text)
     if re.match(r"(NODELIST|HOSTNAMES)\b|.*\bNODELIST\b", lines[0][1]):
         found = {_only(federation, path): list(_of_sinfo(lines, path))}
@@ -150,7 +150,7 @@ def read_hosts(path: str | PathLike[str], federation: Federation) -> Hosts:
     for cluster, hosts in found.items():
         for host, place in _placed(cluster, hosts, sizes[cluster], path):
             if host in places:
-                raise FederationError(f"{path}: host {host!r} stands there twice.")
+                raise FederationError(f"{path}: host {host!r} occurs twice; leave one.")
             places[host] = place
     return Hosts(places, str(path), {host.name: host.cpus for hosts in found.values() for host in hosts if host.cpus})
 
@@ -169,8 +169,8 @@ def _placed(cluster: str, hosts: list[Found], nodes: int, path: str | PathLike[s
     else:
         said = f"{len(hosts)} hosts" + (f" with {cpus} CPUs" if cpus else "")
         raise FederationError(
-            f"{path}: it tells of {said}, but the cluster {cluster!r} has {nodes} nodes; its n-th host is to be the "
-            "cluster's n-th node (--nodes gives the machine's size)."
+            f"{path}: it lists {said}, but the cluster {cluster!r} has {nodes} nodes; these numbers must be equal, "
+            "since the n-th host is the n-th node (--nodes sets the machine's size)."
         )
 
 
@@ -178,7 +178,7 @@ def _only(federation: Federation, path: str | PathLike[str]) -> str:
     if len(federation.clusters) > 1:
         names = ", ".join(cluster.name for cluster in federation.clusters)
         raise FederationError(
-            f"{path}: it does not say in which of the clusters its hosts are ({names}); write lines like "
+            f"{path}: it does not say which cluster its hosts are in ({names}); write lines like "
             f"`{federation.clusters[0].name} = cn[001-064]`."
         )
     return federation.clusters[0].name
@@ -199,7 +199,7 @@ def _of_sinfo(lines: list[tuple[int, str]], path: str | PathLike[str]) -> Iterat
     for k, row in rows:
         cells = row.split()
         if len(cells) <= column:
-            raise FederationError(f"{path}, line {k}: there is no column {names[column]} in it.")
+            raise FederationError(f"{path}, line {k}: it has no column {names[column]}.")
         many = cells[cpus] if cpus is not None and len(cells) > cpus else ""
         for host in hosts_of(cells[column], f"{path}, line {k}"):
             yield Found(host, digits_of(many) or 0)
@@ -238,6 +238,6 @@ def _of_lines(
         match = _ASSIGNED.fullmatch(line)
         name = match[1].strip("\"'") if match else ""
         if match is None or name not in known:
-            raise FederationError(f"{path}, line {k}: {shortened(repr(line))} tells of no hosts; give {TOLD}.")
+            raise FederationError(f"{path}, line {k}: {shortened(repr(line))} names no hosts; give {TOLD}.")
         found.setdefault(name, []).extend(Found(host) for host in hosts_of(match[2].strip("\"'"), f"{path}, line {k}"))
     return found

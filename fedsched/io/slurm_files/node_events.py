@@ -104,7 +104,7 @@ def events_in(text: str, path: str) -> Iterator[Event]:
             cells[k : k + surplus + 1] = ["|".join(cells[k : k + surplus + 1])]
         if len(cells) != len(columns):
             raise FederationError(
-                f"{where}: {len(cells)} fields where the {len(columns)} columns need as many; dump with: {COMMAND}."
+                f"{where}: {len(cells)} fields, but {len(columns)} columns; dump with: {COMMAND}."
             )
         yield _event(dict(zip(columns, (cell.strip() for cell in cells), strict=True)), where)
 
@@ -145,7 +145,7 @@ def read_events(text: str, terms: Terms) -> list[Downtime]:
         if not event.node and (not event.state or event.reason == SIZE):
             sizes += 1
         elif kind is None:
-            raise FederationError(f"{event.where}: {shortened(repr(event.state))} is no state of a node of Slurm.")
+            raise FederationError(f"{event.where}: {shortened(repr(event.state))} is not a state of Slurm's nodes.")
         elif not kind:
             left[event.state] += 1
         elif event.end is not None and event.end.seconds == event.begin.seconds:
@@ -190,7 +190,7 @@ def _of_these_clusters(events: list[Event], terms: Terms) -> list[Event]:
     if len(names) > 1:
         raise FederationError(
             f"{terms.path}: its events are of the clusters {listed(names)}, none of which the federation "
-            f"has ({listed(sorted(known))}); name a cluster so, or dump one alone (cluster=NAME)."
+            f"has ({listed(sorted(known))}); give a cluster one of these names, or dump one cluster (cluster=NAME)."
         )
     if names and len(known) == 1:
         terms.assumed.append(f"the cluster {one_line(names[0])} of the events is {one_line(*known)}")

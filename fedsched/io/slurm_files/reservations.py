@@ -40,7 +40,7 @@ MOST_TIMES = 100_000  # repetitions of one reservation
 MAINT = "MAINT"
 # Flags of reservations for jobs that are not modelled.
 _OTHERWISE = {
-    "FLEX": "whose jobs may also run outside of them (FLEX), which is left out",
+    "FLEX": "with jobs that may also run outside (FLEX), which is left out",
     "MAGNETIC": "that draw jobs which do not name them (MAGNETIC), which is left out",
     "REPLACE": "that take other nodes for those in use (REPLACE), which is left out",
 }
@@ -77,13 +77,13 @@ class Reservation:
         until = terms.until
         if until is None:
             raise FederationError(
-                f"{self.where}: reservation {self.name!r} comes again and again; give until= (fedsched: "
-                "--calendar-until), the time up to which it does."
+                f"{self.where}: reservation {self.name!r} repeats without end; give until= (fedsched: "
+                "--calendar-until), the time until which it repeats."
             )
         step, days = self.again
         if (until.seconds - begin.seconds) / step > MOST_TIMES:
             raise FederationError(
-                f"{self.where}: reservation {self.name!r} comes more than {MOST_TIMES:,} times until {until}; "
+                f"{self.where}: reservation {self.name!r} repeats more than {MOST_TIMES:,} times until {until}; "
                 "give an earlier until= (fedsched: --calendar-until)."
             )
         at = begin
@@ -154,8 +154,8 @@ def reservations_in(text: str, path: str) -> Iterator[Reservation]:
             words, where = {}, f"{path}, line {number}"
         elif line.strip() and not (words and line[0].isspace()) and not line.startswith(NONE):
             raise FederationError(
-                f"{path}, line {number}: {shortened(repr(line.strip()))} is of no reservation; give what "
-                "`scontrol show res -o` prints, and nothing else."
+                f"{path}, line {number}: {shortened(repr(line.strip()))} belongs to no reservation; give only what "
+                "`scontrol show res -o` prints."
             )
         words = _words(line) | words  # the first value holds: a comment may contain NAME=VALUE, too
     if words:
@@ -183,9 +183,9 @@ def read_reservations(text: str, terms: Terms) -> list[Downtime]:
         if one.partly(terms.cpus) is None:
             taken_whole.append(one.name)
         if any(one.said(field) for field in ("Licenses", "BurstBuffer", "Watts")):
-            left["whose licences, buffers or watts are left out"].append(one.name)
+            left["with licences, buffers or watts, which are left out"].append(one.name)
         if one.said("MaxStartDelay"):
-            left["taken to begin on time, which may be late"].append(one.name)
+            left["assumed to begin on time, but may be late"].append(one.name)
         if MAINT not in one.flags:
             for flag in _OTHERWISE.keys() & one.flags:
                 left[_OTHERWISE[flag]].append(one.name)
@@ -229,11 +229,11 @@ def read_reservations(text: str, terms: Terms) -> list[Downtime]:
 def _left_out(one: Reservation, terms: Terms) -> str:
     """Return why a reservation is left out; "" if it is not."""
     if MAINT not in one.flags and one.again is not None:
-        return "for users or accounts left out that come again"
+        return "for users or accounts left out, since they repeat"
     if MAINT not in one.flags and (one.said("Groups") or "-" in f"{one.said('Users')[:1]}{one.said('Accounts')[:1]}"):
-        return "left out that name groups, or who may not use them"
+        return "left out that name groups, or excluded users"
     if "TIME_FLOAT" in one.flags:
-        return "left out whose begin moves on with the time"
+        return "left out with a begin that moves (TIME_FLOAT)"
     if not one.hosts() and not one.count() and "ALL_NODES" not in one.flags:
         return "of no nodes left out"
     return "of some cores of their nodes left out" if one.partly(terms.cpus) else ""

@@ -229,10 +229,10 @@ class Parser:
                     f"as from: {COMMAND}"
                 )
         if not here & {"elapsedraw", "elapsed"} and "start" not in here:
-            raise TraceError(f"{self.path}, line {line}: End says no run time without Start or ElapsedRaw; give one.")
+            raise TraceError(f"{self.path}, line {line}: End alone gives no run time; add Start or ElapsedRaw.")
         for name in here:
             if self.named.count(name) > 1:
-                raise TraceError(f"{self.path}, line {line}: column {name} stands there twice.")
+                raise TraceError(f"{self.path}, line {line}: column {name} occurs twice; leave one.")
 
     def feed(self, lines: list[str], first: int) -> None:
         """Read some lines; `first` is the number of their first line in the file."""
@@ -296,7 +296,7 @@ class Parser:
                 good.add(k)
                 continue
             found = line.count("|") + 1 - self.trailing
-            self._malformed(first + k, f": {found} fields where the {len(self.named)} columns need as many")
+            self._malformed(first + k, f": {found} fields, but {len(self.named)} columns")
         return mended, sorted(good)
 
     def _means_something(self, row: Mapping[str, str]) -> bool:
@@ -315,8 +315,8 @@ class Parser:
         for k in marks:
             if lines[k].strip() != self.header:  # the next lines would be read under the wrong names
                 raise TraceError(
-                    f"{self.path}, line {first + k}: other columns begin here than the first line names; join dumps "
-                    "of one --format only."
+                    f"{self.path}, line {first + k}: its columns differ from those of the first line; join only dumps "
+                    "with the same --format."
                 )
             kept[k] = ""
         self.headers += len(marks)
@@ -383,7 +383,7 @@ class Parser:
         kept = {name: column[~unfinished] for name, column in read.items()}
         if not kept or not len(kept["submit"]):
             said = f"{self.malformed} lines malformed, {self.steps} steps, {int(unfinished.sum())} unfinished"
-            raise TraceError(f"{self.path}: there is no finished job in it ({said}).")
+            raise TraceError(f"{self.path}: it has no finished job ({said}).")
         table = np.full((len(FIELDS), len(kept["submit"])), -1.0)
         origin = float(kept["submit"].min())
         renumbered = self._fill(table, kept, origin)
@@ -472,7 +472,7 @@ def read_federation(path: str | PathLike[str], *, unit: Unit = "cpus") -> Federa
     jobs = read_sacct(path, sites="auto", unit=unit)
     wait = np.full(len(jobs), -1.0) if jobs.log is None else jobs.log.wait
     if (wait < 0).all():
-        raise FederationError(f"{path}: without Start no job says when it ran; dump with: {COMMAND}")
+        raise FederationError(f"{path}: it has no column Start, so start times are unknown; dump with: {COMMAND}")
     start, site = jobs.submit + wait, jobs.origin if jobs.sites else np.zeros(len(jobs), dtype=np.int64)
     clusters = []
     named = [text.partition(" ")[2] for label, text in jobs.header if label == "Partition"]  # the column's clusters

@@ -33,12 +33,12 @@ def lines_of(data: Any, path: str) -> Iterator[str]:
     """
     jobs = data.get("jobs") if isinstance(data, dict) else None
     if not isinstance(jobs, list):
-        raise TraceError(f"{path}: it has no list of jobs, as sacct --json prints it.")
+        raise TraceError(f"{path}: it has no list of jobs; give what `sacct --json` prints.")
     yield HEADER
     for k, job in enumerate(jobs, 1):
         if not isinstance(job, dict) or not isinstance(job.get("time"), dict):
-            what = "it is of squeue --json; dump with sacct --json" if isinstance(job, dict) else "it is no object"
-            raise TraceError(f"{path}, job {k}: {what}: no job of sacct's, which has its times under 'time'.")
+            what = "it has no times under 'time', as jobs of squeue" if isinstance(job, dict) else "it is not an object"
+            raise TraceError(f"{path}, job {k}: {what}; give what `sacct --json` prints.")
         yield "|".join(" ".join(_printed(text).split()).replace("|", BAR) for text in _texts(job))
 
 

@@ -124,7 +124,7 @@ def read_slurm_conf(path: str | PathLike[str]) -> SlurmConf:
         if kind == "nodename":
             for host in hosts_of(name, where):
                 if host in nodes:
-                    raise FederationError(f"{where}: node {host!r} stands in {nodes[host].where} already.")
+                    raise FederationError(f"{where}: node {host!r} is already in {nodes[host].where}; leave one.")
                 nodes[host] = line
         else:
             (partitions if kind == "partitionname" else sets)[name] = line
@@ -142,7 +142,7 @@ def _of_dump(folder: Path) -> SlurmConf:
         if "partitionname" in words
     }
     for there, file, what, command in (
-        (partitions, PARTITIONS, "tells of no partition", "scontrol -o show partition"),
+        (partitions, PARTITIONS, "lists no partition", "scontrol -o show partition"),
         ("schedulertype" in (said := settings_in(_text(folder / CONFIG))), CONFIG, "names no SchedulerType",
          "scontrol show config"),
     ):  # fmt: skip
@@ -190,8 +190,8 @@ def _records(
         if included is None:
             if strange := line.strange:
                 raise FederationError(
-                    f"{where}: {shortened(repr(strange))} is no NAME=VALUE, and Slurm refuses such a line; mend it, or "
-                    "begin it with #."
+                    f"{where}: {shortened(repr(strange))} is not NAME=VALUE, and Slurm refuses such a line; correct "
+                    "it, or begin it with #."
                 )
             words = line.words
             section = next((SECTION_OF[word] for word in SECTION_OF if word in words), GLOBAL)
@@ -199,9 +199,13 @@ def _records(
             yield where, words
             continue
         if depth == DEEPEST:
-            raise FederationError(f"{where}: files include each other {DEEPEST} deep; is it a circle?")
+            raise FederationError(
+                f"{where}: more than {DEEPEST} levels of files that include files; look for a circle."
+            )
         if "%" in included[1]:
-            raise FederationError(f"{where}: {included[1]!r} has a % to be filled in; write the file's name.")
+            raise FederationError(
+                f"{where}: {included[1]!r} contains %, which is not read; write the file's full name."
+            )
         yield from _records(path.parent / included[1], strangers, depth=depth + 1)
 
 

@@ -74,7 +74,7 @@ def read_events(path: str | PathLike[str]) -> Workload:
         unread.append(SEPARATOR.join(sorted(ignored)))
         cut += is_cut
     if not sent:
-        raise TraceError(f"{path}: nobody submits a job there.")
+        raise TraceError(f"{path}: it submits no job; give lines like '-dt 10.5 -e {SUBMIT} | ...'.")
     labels = {name: [job.labels.get(name, "") for job in sent] for name in _LABELS.values()} | {OPTIONS: unread}
     return Workload(
         submit=[job.submit for job in sent],
@@ -105,7 +105,9 @@ def _job(line: str, where: str) -> tuple[Submission, set[str], bool]:
     event, bar, command = line.partition("|")
     told = dict(zip(words := event.split(), words[1:], strict=False))
     if told.get("-e") != SUBMIT or not bar:
-        raise TraceError(f"{where}: {shortened(event.strip())!r} is no submission like '-dt 10.5 -e {SUBMIT} | ...'.")
+        raise TraceError(
+            f"{where}: {shortened(event.strip())!r} is not a submission like '-dt 10.5 -e {SUBMIT} | ...'."
+        )
     if not _SECOND.fullmatch(told.get("-dt", "")):
         raise TraceError(f"{where}: -dt={told.get('-dt', '')!r} must be seconds, 0 or more.")
     try:
@@ -147,7 +149,7 @@ def _options(command: str) -> Iterable[tuple[str, str, list[str]]]:
 
 def _limit(said: Mapping[str, str], where: str) -> float:
     if not said.get("time"):
-        raise TraceError(f"{where}: it says no --time; what a partition gives then is not known here.")
+        raise TraceError(f"{where}: it has no --time, and a partition's default is not known here; add --time.")
     try:
         return max(1.0, seconds_of(said["time"], f"{where}: --time"))
     except FedschedError as error:
@@ -160,19 +162,21 @@ def _sizes(said: Mapping[str, str], where: str) -> tuple[int, int, int, int, int
     cores = _count(said, "cpus-per-task", where) or 1
     tasks = _count(said, "ntasks", where) or max(1, nodes) * max(1, each)
     if nodes > tasks:
-        raise TraceError(f"{where}: --nodes={nodes} are more than its {counted(tasks, 'task')}.")
+        raise TraceError(f"{where}: --nodes={nodes} exceeds its {counted(tasks, 'task')}; give fewer nodes.")
     together = min(each or (-(-tasks // nodes) if nodes else 0), tasks) or (tasks if tasks == 1 else 0)
     if together and tasks % together:
-        raise TraceError(f"{where}: its {counted(tasks, 'task')} do not stand as many on each node; there is no model.")
+        raise TraceError(
+            f"{where}: its {counted(tasks, 'task')} cannot be spread evenly over nodes, which is not modelled."
+        )
     of_node, of_core = _memory(said, "mem", where), _memory(said, "mem-per-cpu", where)
     gpus = gpus_of(said["gres"]).get("gpu", 0) if said.get("gres") else 0
     if said.get("gres") and not gpus:
-        raise TraceError(f"{where}: --gres={shortened(said['gres'])} is no number of GPUs.")
+        raise TraceError(f"{where}: --gres={shortened(said['gres'])} is not a number of GPUs; give gpu:N.")
     if not of_node and not gpus:
         return tasks, cores, of_core * cores, 0, together
     if not together:
         raise TraceError(
-            f"{where}: --mem and --gres are for a node; say how many tasks stand there (--nodes, --ntasks-per-node)."
+            f"{where}: --mem and --gres are per node; give the tasks of a node (--nodes, --ntasks-per-node)."
         )
     return tasks // together, together * cores, of_node or of_core * together * cores, gpus, 1
 
@@ -189,5 +193,7 @@ def _memory(said: Mapping[str, str], name: str, where: str) -> int:
         return 0
     match = _MEMORY.fullmatch(said[name])
     if match is None:
-        raise TraceError(f"{where}: --{name}={shortened(repr(said[name]))} is no memory like 4000, 187000M or 2G.")
+        raise TraceError(
+            f"{where}: --{name}={shortened(repr(said[name]))} is not an amount of memory like 4000, 187000M or 2G."
+        )
     return int(np.ceil(float(match[1]) * MEBIBYTES[match[2].upper()]))

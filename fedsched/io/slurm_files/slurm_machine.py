@@ -54,7 +54,7 @@ def federation_of(conf: SlurmConf) -> Federation:
     """Return the machine that a conf describes."""
     there = [host for host, line in conf.nodes.items() if _state(line) != "FUTURE"]
     if not there:
-        raise FederationError(f"{conf.path}: all of its nodes are FUTURE ones, which the machine does not have yet.")
+        raise FederationError(f"{conf.path}: all of its nodes are FUTURE nodes, which do not exist yet; add others.")
     kinds = {id(line): _node(line) for line in conf.nodes.values()}
     groups, first = [], 0
     for kind, hosts in groupby(there, key=lambda host: kinds[id(conf.nodes[host])]):

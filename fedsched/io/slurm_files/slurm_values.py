@@ -25,7 +25,7 @@ def seconds_of(text: str, where: str) -> float:
         return math.inf
     match = _TIME.fullmatch(text)
     if match is None:
-        raise FederationError(f"{where}: {shortened(repr(text))} is no time like 60, 24:00:00 or 3-00:00:00.")
+        raise FederationError(f"{where}: {shortened(repr(text))} is not a time like 60, 24:00:00 or 3-00:00:00.")
     days, first, second, third = (int(part) if part else 0 for part in match.groups())
     if match[1] is not None:
         return float(86400 * days + 3600 * first + 60 * second + third)
@@ -37,14 +37,14 @@ def seconds_of(text: str, where: str) -> float:
 def whole_of(text: str, where: str, name: str) -> int:
     """Return the whole number of a text."""
     if not re.fullmatch(r"\d{1,18}", text, re.ASCII):
-        raise FederationError(f"{where}: {name}={shortened(text)} is no whole number.")
+        raise FederationError(f"{where}: {name}={shortened(text)} is not a whole number.")
     return int(text)
 
 
 def is_on(text: str, where: str, name: str) -> bool:
     """Return whether a switch is on."""
     if text.lower() not in YES + NO:
-        raise FederationError(f"{where}: {name}={shortened(text)} is neither YES nor NO.")
+        raise FederationError(f"{where}: {name}={shortened(text)} must be YES or NO.")
     return text.lower() in YES
 
 

@@ -311,7 +311,7 @@ def _partitions_asked_for(
         return {}
     if f"{Labels.PREFIX}partition" in raw.columns:  # a field after the eighteenth has the partition
         if queues == "partition":
-            raise TraceError(f'{path}: a further field is "partition" already; name it otherwise, or leave queues out.')
+            raise TraceError(f'{path}: a further field is already named "partition"; rename it, or leave queues= out.')
         return {}
     numbers, which = np.unique(raw.table[14, rows], return_inverse=True)
     if not (numbers >= 0).any():

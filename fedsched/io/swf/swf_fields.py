@@ -53,7 +53,7 @@ def with_further_fields(raw: RawLog, path: str | PathLike[str], descriptor: str 
             there = f"fields 19 to {18 + count}" if count else "no field"
             raise TraceError(
                 f"{path}: descriptor={descriptor!r} describes fields 19 to {18 + len(names)}, but the log has {there} "
-                "beyond the 18th; name as many."
+                "beyond the 18th; give as many names."
             )
         raw = replace(raw, header=name_further_fields(raw.header, names))
     labels = [name or unnamed_field(FIRST_FURTHER_FIELD + k) for k, name in enumerate(names)]

@@ -91,7 +91,9 @@ def read_table(path: str | PathLike[str], *, on_error: OnError = "raise") -> Raw
                     parser.feed(held)
                     held, pending = pending + whole + newline, rest
                 elif len(pending) > MAX_LINE:
-                    raise TraceError(f"{path}: a line of more than {MAX_LINE >> 20} MiB; it is no log.")
+                    raise TraceError(
+                        f"{path}: a line of more than {MAX_LINE >> 20} MiB, more than any log; check the file."
+                    )
                 else:
                     pending += block
             parser.feed(held + pending, last=True)
@@ -102,7 +104,7 @@ def read_table(path: str | PathLike[str], *, on_error: OnError = "raise") -> Raw
         parser.feed(held)
         parser.truncated = True
     if not parser.parts:
-        raise TraceError(f"{path}: there is no job in it; a log needs at least one line of {len(FIELDS)} numbers.")
+        raise TraceError(f"{path}: it has no job; a log needs at least one line of {len(FIELDS)} numbers.")
     further = _further(parser.further, parser.width)
     header = parse_header(parser.comments)
     return RawLog(_joined(parser.parts), header, parser.malformed, parser.truncated, further)
@@ -154,7 +156,8 @@ class _Parser:
         self.width = self.width or _width(lines)
         if self.width > MOST_FIELDS:
             raise TraceError(
-                f"{self.path}: its first job has {self.width:,} fields, more than {MOST_FIELDS}; it is no log."
+                f"{self.path}: its first job has {self.width:,} fields, more than {MOST_FIELDS} and any log; check the "
+                "file."
             )
         further: list[list[str]] = []
         wide = self.width > len(FIELDS)

@@ -69,7 +69,7 @@ class Terms:
     def _clock(self, where: str) -> WallClock:
         if self.clock is None:
             raise FederationError(
-                f"{where}: its times are the wall's, and nothing says when second 0 of the jobs was; {GIVE}."
+                f"{where}: its times are dates, and the date of second 0 of the jobs is unknown; {GIVE}."
             )
         return self.clock
 
@@ -119,7 +119,7 @@ def terms_of(
 ) -> Terms:
     """Return the terms that the arguments of `fedsched.io.tables.downtimes.read_calendar` mean."""
     if federation is None:
-        raise FederationError(f"{path}: it names hosts; give federation=, whose nodes they are.")
+        raise FederationError(f"{path}: it names hosts; give federation=, the machine that has them.")
     clock = clock_from(workload if origin is None else origin) if by_dates else None
     machine = SiteHosts(federation, None if hosts is None else hosts_from(hosts, federation))
     outage_effect = _outage_effect(path, on_running or "wait", victims or "latest")

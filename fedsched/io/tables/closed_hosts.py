@@ -94,7 +94,8 @@ def downtimes_of(
     named = outage_effect.victims == RECORDED
     if named and machine.hosts is None and closed:
         raise FederationError(
-            f"{path}: victims={RECORDED!r} (fedsched: --calendar-victims) takes the very nodes, and it names hosts; "
+            f"{path}: victims={RECORDED!r} (fedsched: --calendar-victims) closes exactly the recorded nodes, and it "
+            "names hosts; "
             "give hosts= (fedsched: --hosts), a file that says which nodes they are."
         )
     places: dict[tuple[Stretch, str], list[Place | str]] = defaultdict(list)

@@ -72,7 +72,7 @@ def read_csv(path: str | PathLike[str]) -> Workload:
     about = _about(text, path)
     header, rows, at, decimal = table_of(text, path)
     if not rows:
-        raise TraceError(f"{path}: there is no job in it; a workload needs a line of column names and a line a job.")
+        raise TraceError(f"{path}: it has no job; a workload needs a line of column names and a line a job.")
     try:
         check_names(header)
         columns = zip(*rows, strict=True)
@@ -118,8 +118,8 @@ def table_of(text: str, path: str | PathLike[str]) -> Table:
                 continue
             if len(row) != len(table.names):
                 raise TraceError(
-                    f"{path}, line {reader.line_num}: {len(row)} fields where the {len(table.names)} columns need as "
-                    "many."
+                    f"{path}, line {reader.line_num}: {len(row)} fields, but {len(table.names)} columns; correct "
+                    "the line."
                 )
             table.rows.append(row)
             table.lines.append(reader.line_num)
@@ -128,7 +128,7 @@ def table_of(text: str, path: str | PathLike[str]) -> Table:
         raise TraceError(f"{path}, line {reader.line_num}: {what}.") from None
     if len(set(table.names)) != len(table.names):
         twice = next(name for name in table.names if table.names.count(name) > 1)
-        raise TraceError(f"{path}: Column {shortened(twice)!r} stands there twice.")
+        raise TraceError(f"{path}: column {shortened(twice)!r} occurs twice; leave one.")
     return table
 
 

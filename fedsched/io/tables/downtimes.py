@@ -104,7 +104,7 @@ def read_calendar(
             raise FederationError(f"{path}: {unknown_name('column', name, COLUMNS)}")
     for name in _NEEDED:
         if name not in table.names:
-            raise FederationError(f"{path}: the column {name!r} is missing.")
+            raise FederationError(f"{path}: the column {name!r} is missing; add it.")
     return tuple(
         _downtime(dict(zip(table.names, row, strict=True)), f"{path}, line {line}", decimal=table.decimal)
         for row, line in zip(table.rows, table.lines, strict=True)
@@ -137,13 +137,13 @@ def _refuse_given(path: str | PathLike[str], given: Mapping[str, object]) -> Non
         option = "--hosts" if name == "hosts" else f"--calendar-{name.replace('_', '-')}"
         if value is not None and name in ("on_running", "victims"):
             raise FederationError(
-                f"{path}: what becomes of jobs stands in it, or it has no outages; leave out {name}= (fedsched: "
+                f"{path}: it says what happens to jobs, or has no outages; leave out {name}= (fedsched: "
                 f"{option}), which is for Slurm's and Batsim's events."
             )
         if value is not None:
             raise FederationError(
-                f"{path}: it says nodes and seconds itself; leave out {name}= (fedsched: {option}), which is for what "
-                "Slurm prints."
+                f"{path}: it gives nodes and seconds itself; leave out {name}= (fedsched: {option}), which is for "
+                "Slurm's output."
             )
 
 

@@ -87,7 +87,9 @@ def read_node_use(path: str | PathLike[str], workload: Workload, federation: Fed
             raise ScheduleError(f"{where}: another row of job {cells['id']} has another start, finish or {ALONE}.")
         found.append((job, begin + int(values["node"]), int(values["tasks"])))
     if missing := [row for row in range(len(workload)) if row not in of_jobs]:
-        raise ScheduleError(f"{path}: job {workload.id[missing[0]]} is not in it, and {len(missing) - 1} others.")
+        raise ScheduleError(
+            f"{path}: it lacks {len(missing)} of the jobs, the first is job {workload.id[missing[0]]}; add all."
+        )
     in_order = [of_jobs[row] for row in range(len(workload))]
     columns: dict[str, Any] = {name: [one[k] for one in in_order] for k, name in enumerate(("start", "finish", ALONE))}
     columns |= {name: [one[k] for one in found] for k, name in enumerate(("job", "node", "tasks"))}
@@ -98,4 +100,4 @@ def _number(text: str, name: str, where: str, decimal: str) -> float:
     try:
         return float(text.replace(",", ".") if decimal == "," else text)
     except ValueError:
-        raise ScheduleError(f"{where}: {name}={shortened(repr(text))} is no number.") from None
+        raise ScheduleError(f"{where}: {name}={shortened(repr(text))} is not a number.") from None

@@ -90,7 +90,7 @@ def read_signal(
         if after.time <= before.time:
             raise FederationError(
                 f"{path}, line {after.line}: its time is not after that of line {before.line}; lines must ascend "
-                "(where clocks are set back an hour comes twice: give times in UTC)."
+                "(if clocks are set back, an hour occurs twice: give times in UTC)."
             )
     apart = _usual_step([after.time - before.time for before, after in pairwise(steps)]) if step is None else step
     gaps = 0
@@ -141,7 +141,7 @@ class _Reader(NamedTuple):
         if moment is None or not math.isfinite(moment.seconds):
             raise FederationError(f"{where}: {self.name}={shortened(repr(text))} must be a time like 2027-01-12 08:00.")
         if self.clock is None:
-            raise FederationError(f"{where}: its times are dates, and nothing says when second 0 was; {_GIVE}.")
+            raise FederationError(f"{where}: its times are dates, and the date of second 0 is unknown; {_GIVE}.")
         if self.zone is not None and not moment.exact:
             there = (_ZERO + timedelta(seconds=moment.seconds)).replace(tzinfo=self.zone)
             moment = WallTime(there.timestamp(), exact=True)
@@ -173,7 +173,7 @@ def _zone(name: str, path: str | PathLike[str]) -> ZoneInfo:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
         raise FederationError(
-            f"{path}: zone={shortened(repr(name))} is no zone; give UTC, Europe/Prague or local."
+            f"{path}: zone={shortened(repr(name))} is not a time zone; give UTC, Europe/Prague or local."
         ) from None
 
 

@@ -133,7 +133,8 @@ def _limits(present: Present, job: SlurmJob) -> Iterator[BlockingReason]:
         if is_limit(job.reason):
             yield BlockingReason(LIMIT, f"its limits are not known: {error}")
     if not told and is_limit(job.reason):
-        yield BlockingReason(LIMIT, f"Slurm says {job.reason}; which limit that is, and who has it, is not known here")
+        unknown = "which limit that is, and which jobs use it up, is not known here"
+        yield BlockingReason(LIMIT, f"Slurm says {job.reason}; {unknown}")
 
 
 def _of_nodes(room: UsableNodes) -> Iterator[BlockingReason]:

@@ -98,7 +98,9 @@ def why(present: Present, job: str | int, *, draws: int = DRAWS, share: float = 
     one = job_called(present.queue, str(job))
     if not one.waits:
         since = f"since {present.clock(one.start)}" if one.start == one.start else "now"
-        raise SteerError(f"Job {one.target}: it has nodes {since}, and does not wait; name one that squeue has as PD.")
+        raise SteerError(
+            f"Job {one.target}: it has nodes {since} and does not wait; name a job that squeue shows as PD."
+        )
     up = replace(present, queue=nodes_up_again(present.queue))
     found = _CauseFinder(up, up.queue.job(one.target), draws, share, seed).answer()
     if not has_old_reason(present.queue, one):

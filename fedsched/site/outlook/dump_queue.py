@@ -125,7 +125,7 @@ def queue_of(site: Site) -> tuple[Queue, list[str]]:
     if not site.dump.has(QUEUE):
         queue, notes = queue_at(site, site.dump.taken)
         turn = "by the priorities on record" if Factors(site).are_used else "as they became eligible"
-        return queue, [*notes, f"assumed: jobs have their turn {turn}, for there is no {QUEUE}"]
+        return queue, [*notes, f"assumed: jobs are ordered {turn}, since the dump has no {QUEUE}"]
     known = {int(job): row for row, job in enumerate(site.records.job.tolist()) if job == job}
     jobs = tuple(_of_squeue(site, known, line, words) for line, words in _rows(site.dump.text(QUEUE)))
     return _with_nodes(replace(frame_of(site), jobs=jobs))
@@ -251,7 +251,9 @@ def _rows(text: str) -> Iterator[tuple[int, dict[str, str]]]:
         if len(cells) == len(head):
             yield number, dict(zip(head, cells, strict=True))
         elif line.strip():
-            raise TwinError(f"{QUEUE}, line {number}: it has {len(cells)} cells, and the head {len(head)}; dump anew.")
+            raise TwinError(
+                f"{QUEUE}, line {number}: it has {len(cells)} cells, but the first line {len(head)}; dump again."
+            )
 
 
 def _with_bars(cells: list[str], head: list[str]) -> list[str]:
@@ -273,7 +275,7 @@ def _of_squeue(site: Site, known: Mapping[int, int], line: int, words: Mapping[s
     def moment(name: str) -> float:
         found = wall_time_of(value) if (value := text(name)) else None
         if found is not None and math.isnan(found.seconds):
-            raise TwinError(f"{where}: {name}={shortened(value)} is no time like 2027-01-12T08:00:00.")
+            raise TwinError(f"{where}: {name}={shortened(value)} is not a time like 2027-01-12T08:00:00.")
         return math.nan if found is None else found.seconds
 
     def whole(name: str, usual: int) -> int:
@@ -282,11 +284,11 @@ def _of_squeue(site: Site, known: Mapping[int, int], line: int, words: Mapping[s
         try:
             return round(float(value.rstrip("KMkm")) * size)
         except ValueError:
-            raise TwinError(f"{where}: {name}={shortened(value)} is no whole number.") from None
+            raise TwinError(f"{where}: {name}={shortened(value)} is not a whole number.") from None
 
     called = _TASK.fullmatch(text("jobid"))
     if called is None:
-        raise TwinError(f"{where}: {shortened(text('jobid'))} is no job like 17 or 17_3.")
+        raise TwinError(f"{where}: {shortened(text('jobid'))} is not a job like 17 or 17_3.")
     base, task, part = int(called[1]), int(called[2] or 0), int(called[3] or 0)
     number = base * TASKS + task if called[2] else base * TASKS + PARTS + part if part else base
     row = known.get(base)

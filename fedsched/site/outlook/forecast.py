@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 DRAWS = 100
 SHARE = 0.8
-NO_FURTHER_JOBS = "assumed: nobody else comes"
-BACKFILLS = "assumed: each job is planned in turn by what was asked for, as Slurm's backfilling does"
-IN_TURN = "assumed: nobody starts before those in front of him, for sched/builtin backfills nothing"
+NO_FURTHER_JOBS = "assumed: no further jobs are submitted"
+BACKFILLS = "assumed: jobs are planned one after the other by their requests, as in Slurm's backfill"
+IN_TURN = "assumed: no job starts before the jobs ahead of it, since sched/builtin does not backfill"
 
 
 class Forecast(NamedTuple):

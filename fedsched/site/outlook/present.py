@@ -116,7 +116,7 @@ def _of_commands(runner: Runner) -> Present:
         try:
             past = Past.of_commands(runner)
         except FedschedError as error:
-            notes.append(f"ranges are not calibrated, for the past is not known: {error}")
+            notes.append(f"ranges are not calibrated, since the past is not known: {error}")
     limits = None
     if are_enforced(queue):
         try:
@@ -128,7 +128,7 @@ def _of_commands(runner: Runner) -> Present:
 
 def _of_habits(habits: Habits) -> list[str]:
     if not habits.known:
-        return ["assumed: all jobs run to their limits, for no ended job is known; so ranges are points"]
+        return ["assumed: all jobs run to their limits, since no ended job is known, so ranges are points"]
     return [f"run times are drawn from what {counted(habits.known, 'ended job')} used of their limits, by user"]
 
 

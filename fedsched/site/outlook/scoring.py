@@ -38,11 +38,12 @@ if TYPE_CHECKING:
 
 MOMENTS = 20
 FEWEST, RESAMPLES = 4, 2000  # moments that resampling needs, and how often that is done
-BETWEEN = 2  # so many moments for each scored one are forecast for the calibration
+BETWEEN = 2  # moments that are forecast for the calibration, for each scored one
 KNOWN = (
-    "at each moment: who ran and waited on record, jobs in turn as they became eligible, or under priority/multifactor "
-    "by their factors then, of the shares what the latest start of each user told, the nodes that are up as the dump "
-    "ends, habits of jobs that had ended or ran by then, and of earlier forecasts the starts by then"
+    "known at each moment: the jobs that ran or waited then; their order, by when they became eligible or, under "
+    "priority/multifactor, by their factors then, with the fair share at the latest start of each user; the nodes that "
+    "are up at the dump's end; the habits of jobs that had ended or ran by then; the starts by then of jobs that were "
+    "forecast before"
 )
 
 
@@ -192,7 +193,7 @@ def score(
     left_out = without_forecast(asking)
     if not rows:
         raise TwinError(
-            f"{site.dump.folder}: no job that is forecast waited in turn at any of {moments} moments and began before "
+            f"{site.dump.folder}: no job with a forecast waited in turn at any of {moments} moments and started before "
             f"the dump's end; try more moments, or a longer dump{''.join(f' ({note})' for note in left_out)}."
         )
     at, numbers, wait, earliest, median, latest, by_limits, low, high = np.array(rows).T

@@ -25,7 +25,7 @@ class SetByHandError(SteerError):
     """A job's Nice was changed outside fedsched, or its priority was set by hand and no longer follows its Nice."""
 
     def __init__(self, job: SlurmJob, what: str) -> None:
-        super().__init__(f"Job {job.target}: {what}; it is left alone from here on (--leave {job.number}).")
+        super().__init__(f"Job {job.target}: {what}; it is left alone from now on (--leave {job.number}).")
         self.number = job.number
 
 
@@ -83,10 +83,10 @@ class JobChanger:
             if int(number) != job.number or state != "PENDING":
                 continue
             if int(now) not in (nice, job.nice):
-                raise SetByHandError(job, f"its Nice is {now} after Nice={nice}, so somebody else has changed it")
+                raise SetByHandError(job, f"its Nice is {now} after Nice={nice}, so it was changed outside fedsched")
             # A priority set by hand does not follow Nice. One that moved the other way was recomputed in between.
             if int(now) != nice or (nice > job.nice and int(priority) == job.priority):
-                raise SetByHandError(job, "its priority does not follow its Nice, so somebody has set it")
+                raise SetByHandError(job, "its priority does not follow its Nice, so it was set by hand")
             if int(priority) <= LEAST < expected:
                 raise SteerError(
                     f"Job {job.target}: its priority is {priority} after Nice={nice}, not about {expected}: priorities "
@@ -102,10 +102,10 @@ class JobChanger:
         if left:
             which = first_of([job.target for job in left])
             return SteerError(
-                f"{error} Of what was given before, {counted(len(left), 'job')} could not be given back what they had "
-                f"({which}); the undo file {self.undo.path} has it: fedsched apply --undo."
+                f"{error} The earlier changes of this plan are undone, but not of {counted(len(left), 'job')} "
+                f"({which}); the undo file {self.undo.path} has them: fedsched apply --undo."
             )
-        then = " What was given before is taken back."
+        then = " The earlier changes of this plan are undone."
         return RefusedError(error.job, error, then) if isinstance(error, RefusedError) else SteerError(f"{error}{then}")
 
     def _give_back(self, jobs: list[SlurmJob]) -> list[SlurmJob]:
@@ -140,7 +140,7 @@ class JobChanger:
                 if error.finds_no_controller:
                     break
         if failed is not None:
-            raise SteerError(f"{failed} What it is about is still to be undone; the undo file has it.")
+            raise SteerError(f"{failed} This change is still to be undone, and stays in the undo file.")
         here = self.runner.now()
         later = {
             job.number: former for job in queue.jobs

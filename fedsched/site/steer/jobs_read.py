@@ -41,11 +41,11 @@ def document_of(text: str, command: str) -> dict[str, Any]:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
-        raise SteerError(f"{command}: what it printed is no JSON: {shortened(text[:200])}") from None
+        raise SteerError(f"{command}: its output is not JSON: {shortened(text[:200])}") from None
     if not isinstance(document, dict):
-        raise SteerError(f"{command}: what it printed is no table: {shortened(text[:200])}")
+        raise SteerError(f"{command}: its output is not a table: {shortened(text[:200])}")
     if errors := document.get("errors"):
-        raise SteerError(f"{command}: it tells of errors: {shortened(errors, 300)}")
+        raise SteerError(f"{command}: it reports errors: {shortened(errors, 300)}")
     return document
 
 
@@ -53,7 +53,7 @@ def rows_of(document: dict[str, Any], key: str, command: str) -> list[dict[str, 
     """Return the list of tables under a key of a document."""
     found = document.get(key)
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-        raise SteerError(f"{command}: there is no list of {key} in what it printed; is it Slurm's?")
+        raise SteerError(f"{command}: its output has no list of {key}; is it Slurm's command?")
     return found
 
 
@@ -97,7 +97,7 @@ def _of_json(job: dict[str, Any], command: str) -> SlurmJob:
         if value is None or (usual is not None and math.isinf(value)):
             value = usual
         if value is None or math.isinf(value):
-            raise SteerError(f"{where}: it says nothing of {name}, or no number: {shortened(job.get(name))}.")
+            raise SteerError(f"{where}: {name} is missing or not a number: {shortened(job.get(name))}.")
         return value
 
     states = words(job.get("job_state"))
@@ -149,7 +149,7 @@ def _start(times: Mapping[str, float], states: frozenset[str], where: str) -> fl
         return math.nan
     start = times["submit"] if math.isnan(times["start"]) and "COMPLETING" in states else times["start"]
     if math.isnan(start) and states & HOLDING:
-        raise SteerError(f"{where}: it has nodes, and says nothing of when it started.")
+        raise SteerError(f"{where}: it has nodes but no start time.")
     return start
 
 
@@ -181,7 +181,7 @@ def _of_text(job: Mapping[str, str], where: str) -> SlurmJob:
     def text(name: str, *, needed: bool = False) -> str:
         value = job.get(name.lower(), "")
         if needed and not value:
-            raise SteerError(f"{where}: it says nothing of {name}.")
+            raise SteerError(f"{where}: {name} is missing.")
         return "" if value.lower() in NOTHING else value
 
     def whole(name: str, *, signed: bool = False) -> int:
@@ -189,13 +189,13 @@ def _of_text(job: Mapping[str, str], where: str) -> SlurmJob:
         below = signed and said.startswith("-")
         found = digits_of(said[1:] if below else said.partition("-")[0])
         if found is None:
-            raise SteerError(f"{where}: {name}={shortened(job[name.lower()])} is no whole number.")
+            raise SteerError(f"{where}: {name}={shortened(job[name.lower()])} is not a whole number.")
         return -found if below else found
 
     def moment(name: str) -> float:
         value = text(name)
         if (found := digits_of(value or "0")) is None:
-            raise SteerError(f"{where}: {name}={shortened(value)} is no time in seconds, though asked for.")
+            raise SteerError(f"{where}: {name}={shortened(value)} is not a time in seconds since 1970.")
         return _moment(found, name, where)
 
     states = words(text("JobState", needed=True))
@@ -256,7 +256,7 @@ def _count_tasks(tasks: str, where: str) -> int:
         if found is None:
             if part.endswith("..."):  # Slurm cuts long lists
                 continue
-            raise SteerError(f"{where}: {shortened(tasks)} are no tasks of an array like 0-3,7%2.")
+            raise SteerError(f"{where}: {shortened(tasks)} are not tasks of an array like 0-3,7%2.")
         first, last, step = int(found[1]), int(found[2] or found[1]), int(found[3] or 1)
         count += (last - first) // max(1, step) + 1
     return max(1, count)

@@ -99,7 +99,7 @@ def _cpus(text: str, where: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise SteerError(f"{where}: CPUTot={shortened(text)} is no whole number.") from None
+        raise SteerError(f"{where}: CPUTot={shortened(text)} is not a whole number.") from None
 
 
 def partitions_of(text: str) -> tuple[SlurmPartition, ...]:
@@ -112,7 +112,7 @@ def partitions_of(text: str) -> tuple[SlurmPartition, ...]:
         nodes = said.get("nodes", "")
         tier = said.get("prioritytier", "1")
         if (number := digits_of(tier)) is None:
-            raise SteerError(f"{command}, line {line}: PriorityTier={shortened(tier)} is no whole number.")
+            raise SteerError(f"{command}, line {line}: PriorityTier={shortened(tier)} is not a whole number.")
         found.append(
             SlurmPartition(
                 said["partitionname"],
@@ -124,7 +124,7 @@ def partitions_of(text: str) -> tuple[SlurmPartition, ...]:
             )
         )
     if not found:
-        raise SteerError(f"{command}: it tells of no partition: {shortened(text[:200])}")
+        raise SteerError(f"{command}: it lists no partition: {shortened(text[:200])}")
     return tuple(found)
 
 
@@ -134,7 +134,7 @@ def settings_of(text: str) -> tuple[dict[str, str], float]:
     pairs = (line.split("=", 1) for line in text.splitlines() if "=" in line)
     settings = {name.strip().lower(): value.strip() for name, value in pairs}
     if clock is None or "prioritytype" not in settings:
-        raise SteerError(f"{' '.join(CONFIG)}: it says neither when it is nor PriorityType: {shortened(text[:200])}")
+        raise SteerError(f"{' '.join(CONFIG)}: its time or PriorityType is missing: {shortened(text[:200])}")
     return settings, float(clock[1])
 
 

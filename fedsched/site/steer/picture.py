@@ -127,7 +127,7 @@ def picture_of(queue: Queue) -> Picture:
     for job in fitting:
         waiting += [job] * min(job.tasks, MOST_TASKS)
     if too_large:
-        notes.append(f"{counted(len(too_large), 'job')} that no nodes that are up are enough for are left aside")
+        notes.append(f"{counted(len(too_large), 'job')} that need more nodes than are up are left aside")
     if cut := sum(job.tasks > MOST_TASKS for job in fitting):
         notes.append(f"of {counted(cut, 'array')} the first {MOST_TASKS} tasks are planned")
     if queue.reservations:
@@ -137,7 +137,7 @@ def picture_of(queue: Queue) -> Picture:
     refused = {found.jobs[row].number for row in refusals(found.workload, federation)}
     if not refused:
         return found
-    few = f"{counted(len(refused), 'job')} that too few nodes that are up have the features for are left aside"
+    few = f"{counted(len(refused), 'job')} that need features of which too few nodes are up are left aside"
     left = [job for job in waiting if job.number not in refused]
     return _picture_from(queue, unit, federation, left, running, counts, [*notes, few])
 
@@ -263,7 +263,7 @@ def _picture_from(
         for job in jobs
     ]) - zero  # fmt: skip
     if not jobs:
-        raise SteerError(f"{queue.cluster}: nobody waits and nobody runs; there is nothing to plan.")
+        raise SteerError(f"{queue.cluster}: no job waits or runs; there is nothing to plan.")
     labels: dict[str, list[str]] = {"partition": [job.partition for job in jobs]}
     if any(asked):
         labels["features"] = [*asked, *([""] * len(running))]

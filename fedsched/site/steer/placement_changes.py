@@ -84,7 +84,7 @@ class PlacementUndo:
         strangers = {number for number, job in there.items() if job.user != self.jobs[number].user}
         for number in sorted(strangers - self.strangers):
             job, was = there[number], self.jobs[number].user
-            told(f"job {job.target}: it is {job.user}'s, what is to be undone was {was}'s; left alone")
+            told(f"job {job.target}: it belongs to {job.user}, but the change was made to a job of {was}; left alone")
         self.strangers = frozenset(strangers)
         unread = {number for number, one in self.jobs.items() if one.cluster in queues
                   and number in queues[one.cluster].unread}  # fmt: skip
@@ -164,7 +164,7 @@ class PlacementChanger:
             try:
                 done += self._place(one, placing.now)
             except RefusedError as error:
-                self.told(f"{error} Job {one.job.target} is left alone from here on.")
+                self.told(f"{error} Job {one.job.target} is left alone from now on.")
                 self.refused.add(one.job.number)
                 failed = failed or error
         if failed is not None and not done:
@@ -184,7 +184,8 @@ class PlacementChanger:
         said = ClusterRunner(self.runner, one.cluster).run(look_at(one.job.number))
         if any(line.endswith(f"|{REVOKED}") for line in said.split()):
             raise SteerError(
-                f"Job {one.job.target}: {one.cluster} says that it is another cluster's, after Clusters={one.cluster}; "
+                f"Job {one.job.target}: {one.cluster} says that it belongs to another cluster, after "
+                f"Clusters={one.cluster}; "
                 "nothing more is changed. `scontrol show job` says where it may start."
             )
 

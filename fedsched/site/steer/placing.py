@@ -57,7 +57,7 @@ class Placing:
         return next(iter(self.queues.values())).now
 
     def due(self, seconds: float) -> tuple[Placement, ...]:
-        """Return the placements that would start within so many seconds."""
+        """Return the placements that would start within this many seconds."""
         return tuple(one for one in self.placements if one.start <= self.now + seconds + TELLING)
 
 

@@ -26,7 +26,7 @@ def gaps_in_words(drift: Mapping[str, int]) -> str:
     if not causes:
         return said
     cure = "" if DRIFT in drift else f"; {DRIFT} N counts on N instead"
-    return f"{said}, for they may move by {moved:,} against each other meanwhile ({', '.join(causes)}){cure}"
+    return f"{said}, since they may drift by {moved:,} meanwhile ({', '.join(causes)}){cure}"
 
 
 class Start(NamedTuple):

@@ -55,7 +55,10 @@ class Priorities:
         if kind == BASIC:
             return {}
         if kind != MULTIFACTOR:
-            raise SteerError(f"PriorityType={kind}: how its priorities move is not known; basic and multifactor are.")
+            raise SteerError(
+                f"PriorityType={kind}: how its priorities change is not known; use priority/basic or "
+                "priority/multifactor."
+            )
         age, share = (self._weight(name) for name in WEIGHTS)
         longest = seconds_of(self.queue.setting("PriorityMaxAge") or "7-0", "PriorityMaxAge")
         found = {WEIGHTS[0]: math.ceil(age * min(1.0, seconds / longest)) if longest > 0 else age}
@@ -66,7 +69,7 @@ class Priorities:
     def _weight(self, name: str) -> int:
         text = self.queue.setting(name) or "0"
         if (found := digits_of(text)) is None:
-            raise SteerError(f"{name}={shortened(text)} is no whole number.")
+            raise SteerError(f"{name}={shortened(text)} is not a whole number.")
         return found
 
     def niceties(self, order: Sequence[SlurmJob], movable: Collection[int], gap: int) -> dict[int, int]:

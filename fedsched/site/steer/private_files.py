@@ -79,7 +79,7 @@ def _stat_or_make(name: str, here: int, path: Path, *, make: bool) -> os.stat_re
                 os.mkdir(name, 0o700, dir_fd=here)
             return os.stat(name, dir_fd=here, follow_symlinks=False)
     except OSError as error:
-        raise SteerError(f"{path}: there can be no such folder ({error.strerror}); {CURE}.") from None
+        raise SteerError(f"{path}: this folder cannot be used ({error.strerror}); {CURE}.") from None
     raise MissingFolderError(path)
 
 
@@ -94,9 +94,9 @@ def _link_target(name: str, here: int, path: Path, found: os.stat_result, links:
     """Return the target of a link on the path; raise unless root or this user owns the link."""
     whose = ownership.owner_of(found)
     if whose not in (0, user()):
-        raise SteerError(f"{path}: this link is {name_of(whose)}'s, who could make it lead elsewhere; {CURE}.")
+        raise SteerError(f"{path}: this link belongs to {name_of(whose)}, who could redirect it; {CURE}.")
     if links > LINKS:
-        raise SteerError(f"{path}: more than {LINKS} links lead from here to there; {CURE}.")
+        raise SteerError(f"{path}: more than {LINKS} links are on the path; {CURE}.")
     return Path(os.readlink(name, dir_fd=here))
 
 
@@ -107,11 +107,11 @@ def _check_keeps(folder: int, path: Path) -> None:
     whose = ownership.owner_of(folder)
     if whose not in (0, user()):
         raise SteerError(
-            f"{path}: it is {name_of(whose)}'s, who could exchange what is kept below it and so have "
-            f"{name_of(user())} change jobs; keep that below folders of root's and your own: {CURE}."
+            f"{path}: it belongs to {name_of(whose)}, who could replace files below it and so make "
+            f"{name_of(user())} change jobs; use folders of root's and your own: {CURE}."
         )
     raise SteerError(
-        f"{path}: its mode {_mode(os.fstat(folder))} lets others exchange what is kept below it; take that from them "
+        f"{path}: its mode {_mode(os.fstat(folder))} lets others replace files below it; remove that right "
         f"(chmod go-w {path}), or {CURE}."
     )
 
@@ -123,12 +123,12 @@ def _check_ours(folder: int, path: Path) -> None:
     whose = ownership.owner_of(folder)
     if whose != user():
         raise SteerError(
-            f"{path}: this folder is {name_of(whose)}'s, and this process runs as {name_of(user())}; the state "
+            f"{path}: this folder belongs to {name_of(whose)}, and this process runs as {name_of(user())}; the state "
             f"must be in a folder that belongs to {name_of(user())}: {CURE}."
         )
     raise SteerError(
-        f"{path}: the mode {_mode(os.fstat(folder))} of this folder lets others put files in it; look at what is "
-        f"there and take that from them (chmod go-w {path}), or {CURE}."
+        f"{path}: the mode {_mode(os.fstat(folder))} of this folder lets others put files in it; check its "
+        f"files and remove that right (chmod go-w {path}), or {CURE}."
     )
 
 
@@ -141,12 +141,12 @@ def check_file(found: os.stat_result, path: Path) -> None:
     elif (whose := ownership.owner_of(found)) != user():
         what = f"it is {name_of(whose)}'s, and this process runs as {name_of(user())}"
     elif found.st_mode & WRITABLE_BY_OTHERS:
-        what = f"its mode {_mode(found)} lets others write it (chmod go-w takes that from them)"
+        what = f"its mode {_mode(found)} lets others write it (chmod go-w removes that right)"
     elif found.st_nlink > 1:
         what = f"it has {found.st_nlink} names (hard links), so that others may have put it here"
     else:
         return
-    raise SteerError(f"{path}: {what}; look whose doing that is and take it away, or {CURE}.")
+    raise SteerError(f"{path}: {what}; find out who did that and remove it, or {CURE}.")
 
 
 def _mode(found: os.stat_result) -> str:
@@ -210,7 +210,7 @@ def _new_temporary(path: Path, folder: int) -> Iterator[tuple[int, str]]:
 def _check_name(path: Path, folder: int) -> None:
     """Raise if something other than a regular file of this user's has the file's name."""
     if not path.name:
-        raise SteerError(f"{path}: this is the name of a folder; give one of a file in it.")
+        raise SteerError(f"{path}: this is the name of a folder; give a file in it.")
     with suppress(FileNotFoundError):
         check_file(os.stat(path.name, dir_fd=folder, follow_symlinks=False), path)
 

@@ -206,7 +206,7 @@ class Queue:
         if not self.aside:
             return []
         reasons = first_of(sorted({job.reason.lower() or "no reason" for job in self.aside}))
-        who = f"{counted(len(self.aside), 'job')} waiting for what comes nobody knows when"
+        who = f"{counted(len(self.aside), 'job')} that wait for something at an unknown time"
         return [f"left aside: {who} ({reasons})"]
 
     def tier(self, job: SlurmJob) -> int:

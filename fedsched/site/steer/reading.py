@@ -49,7 +49,7 @@ def read_queue(runner: Runner, *, clocks: bool = True) -> Queue:
         runner, (jobs_read.SQUEUE, jobs_read.jobs_of_json), (jobs_read.SCONTROL, jobs_read.jobs_of_text)
     )
     if not nodes:
-        raise SteerError("sinfo: it tells of no node; is this cluster configured?")
+        raise SteerError("sinfo: it lists no node; check that this cluster is configured.")
     queue = Queue(
         cluster=settings.get("clustername", "cluster"),
         now=now,
@@ -97,14 +97,14 @@ def _consistent(queue: Queue, took: float) -> Queue:
     for job in queue.running:
         if not job.start <= queue.now + took + CLOCKS:
             raise SteerError(
-                f"Job {job.target} has started at {job.start:.0f}, and the controller's clock shows {queue.now:.0f}: "
-                "it was set back; wait until it is beyond that, and read again."
+                f"Job {job.target} started at {job.start:.0f}, but the controller's clock shows {queue.now:.0f}: "
+                "it was set back; wait until it has passed that time."
             )
     unread = dict(queue.unread)
     for job in queue.running:
         if not set(job.hosts) <= there or not job.hosts:
             stranger = first_of(sorted(set(job.hosts) - there)) or "none at all"
-            unread[job.number] = Unread(f"job {job.target} has nodes that sinfo does not tell of ({stranger})", False)
+            unread[job.number] = Unread(f"job {job.target} has nodes that sinfo does not list ({stranger})", False)
     seen = {host for job in queue.jobs for host in job.hosts}  # including jobs that have just ended
     hidden = sorted(node.name for node in queue.nodes if node.states & OCCUPIED and node.name not in seen)
     if hidden and all(one.waits for one in unread.values()):
@@ -144,7 +144,7 @@ def read_siblings(runner: Runner) -> dict[str, Queue]:
     here = read_queue(runner)
     if not here.federation:
         raise SteerError(
-            f"{here.cluster} is in no federation (`scontrol show federation`), so that there is no cluster to choose."
+            f"{here.cluster} is in no federation (`scontrol show federation`), so there is no cluster to choose."
         )
     check_federation(here)
     found = {here.cluster: here}

@@ -163,8 +163,8 @@ def _why_locked(who: str) -> str:
             "known before that is undone. Try again in a minute."
         )
     return (
-        f"another fedsched (process {who}) steers by it; two would take back each other's changes. End that one first; "
-        "it undoes what it did."
+        f"another fedsched (process {who}) uses it; two would undo each other's changes. End that one first; it "
+        "undoes its changes."
     )
 
 

@@ -100,7 +100,7 @@ class Undo:
         if path is None:
             return cls(None, cluster)
         where = Path(path)
-        otherwise = "it is no undo file ({}); name another, or the right one."
+        otherwise = "it is not an undo file ({}); name another file."
         found = read_state(where, KIND, lambda said: _undo(where, said), otherwise=otherwise) or cls(where, cluster)
         if found.cluster != cluster:
             raise SteerError(f"{where}: it is of the cluster {found.cluster!r}, not {cluster!r}; name another file.")
@@ -178,11 +178,14 @@ class Undo:
                 strangers.add(number)
                 followed[number] = said
                 if number not in self.strangers:
-                    told(f"job {job.target}: it is {job.user}'s, what is to be undone was {said.user}'s; left alone")
+                    told(
+                        f"job {job.target}: it belongs to {job.user}, but the change was made to a job of {said.user}; "
+                        "left alone"
+                    )
                 continue
             former = said.now(job)
             if former.nice != said.nice:
-                told(f"job {job.target}: it was submitted anew, so it gets back Nice 0 and not {said.nice}")
+                told(f"job {job.target}: it was submitted again, so it gets back Nice 0 and not {said.nice}")
             if job.nice != former.nice and job.nice not in former.given:
                 others += [job] if former.given else []
                 former = replace(former, nice=job.nice, given=())

@@ -120,7 +120,7 @@ class Watch:
     interval
         Seconds between two looks.
     lease
-        None: steer by Nice. Else steer by begin times so many seconds ahead, renewed as long as the watch runs.
+        None: steer by Nice. Else: the seconds that begin times lie ahead; they are renewed as long as the watch runs.
     told
         Called with what is done, a line each.
     """
@@ -145,13 +145,13 @@ class Watch:
             raise SteerError(f"interval={self.interval!r} must be above 0 seconds.")
         if self.lease is not None and self.aims.most is not None:
             raise SteerError(
-                f"most={self.aims.most} does not go with a lease: begin times make an order only where all that are to "
-                "wait have one, and all are renewed; leave one of the two out."
+                f"most={self.aims.most} cannot be combined with a lease: begin times make an order only if all jobs "
+                "that are to wait have one; leave one of the two out."
             )
         if self.lease is not None and self.lease < 4.0 * self.interval:
             raise SteerError(
-                f"lease={self.lease:g} must be at least four times the interval, {self.interval:g} s: it is renewed "
-                "once in each, and a look may take longer."
+                f"lease={self.lease:g} must be at least four times the interval, {self.interval:g} s: begin times are "
+                "renewed once per interval, and a look may take longer."
             )
 
     @property
@@ -200,7 +200,7 @@ class Watch:
             self._leave |= {error.number}
         elif any((job.number, job.target) == (error.job.number, error.job.target) for job in queue.jobs):
             number = error.job.number
-            self.told(f"{error} Job {error.job.target} is left alone from here on (--leave {number}).")
+            self.told(f"{error} Job {error.job.target} is left alone from now on (--leave {number}).")
             self._leave |= {number}
 
     def _steer_once(self, queue: Queue) -> Plan | None:
@@ -215,7 +215,7 @@ class Watch:
                 leases.release(job)
             queue = leases.without_begins(queue)
         for job in others:
-            self.told(f"job {job.target}: somebody else has changed its Nice, so it is left alone from here on")
+            self.told(f"job {job.target}: its Nice was changed outside fedsched, so it is left alone from now on")
             self._leave |= {job.number}
             self._seen = None
         if not queue.waiting:
@@ -282,4 +282,4 @@ class Watch:
         undone, others = self.hand.restore()
         self.told(f"undone: {counted(undone, 'job')}")
         for job in others:
-            self.told(f"job {job.target}: somebody else has changed its Nice since, which is left")
+            self.told(f"job {job.target}: its Nice was changed outside fedsched, and stays")

@@ -66,7 +66,7 @@ def genes_of(policy: Slurm, asked: Iterable[str] | Mapping[str, tuple[int, int] 
         bounds = asked[name] if isinstance(asked, Mapping) else None
         found.append(gene if bounds is None else _within(gene, bounds))
     if not found:
-        raise ValueError("tune: genes= names none; leave it out for all that matter.")
+        raise ValueError("tune: genes= is empty; leave it out for all that matter.")
     return tuple(found)
 
 
@@ -96,11 +96,11 @@ def _matters(gene: Gene, policy: Slurm) -> bool:
 
 def _within(gene: Gene, bounds: tuple[int, int]) -> Gene:
     if gene.choices:
-        raise ValueError(f"tune: {gene.name} is {' or '.join(gene.choices)}; give it no limits.")
+        raise ValueError(f"tune: {gene.name} takes {' or '.join(gene.choices)}; give it no bounds.")
     low, high = bounds
     if not (is_number(low) and is_number(high) and gene.least <= low < high and float(low) == int(low)):
         raise ValueError(
-            f"tune: {gene.name} from {low!r} to {high!r}: give two whole numbers from {gene.least} on, the lower first."
+            f"tune: {gene.name}={(low, high)!r} must be two whole numbers of at least {gene.least}, the lower first."
         )
     return Gene(gene.name, int(low), int(high), gene.usual, curved=gene.curved, of=gene.of, word=gene.word)
 
@@ -214,7 +214,7 @@ def _policy(conf: Slurm | SlurmConf | str | PathLike[str], assoc: object, comple
 def _objectives(names: Sequence[str]) -> tuple[str, ...]:
     wanted = (names,) if isinstance(names, str) else tuple(names)
     if not wanted:
-        raise ValueError("tune: objectives= names none.")
+        raise ValueError("tune: objectives= is empty; name at least one metric.")
     for name in wanted:
         if name not in SOUGHT:
             raise unknown_name("objective", name, SOUGHT)

@@ -34,11 +34,11 @@ OTHERWISE = "another limit's value"
 BY_FACT, BY_STATE = "explained by a recorded fact", "set right by the state before it"
 MOST_RESTARTS = 400
 ABOUT = {
-    EQUAL: "it starts when the record says, with nothing given",
-    SEVERAL: "it does once several of these are given",
-    STATE: "it does from what ran and waited just before on record: others' starts are given, the weakest cause",
-    OTHERWISE: "it does once a limit has the value that the record says it had",
-    UNEXPLAINED: "none of these brings it to when the record says",
+    EQUAL: "it starts as recorded, with nothing given",
+    SEVERAL: "it starts as recorded once several of these are given",
+    STATE: "it starts as recorded from the recorded state just before: other jobs' starts are given, the weakest cause",
+    OTHERWISE: "it starts as recorded once a limit has the value that it had on record",
+    UNEXPLAINED: "none of these gives the recorded start",
 }
 
 

@@ -100,7 +100,7 @@ def commands_of(
         if part not in names:
             raise unknown_name("part of a dump", part, names)
         if f"{part}.txt" in (CONFIG, PARTITIONS, NODES) or part == "jobs":
-            raise ValueError(f"without={part!r}: a dump without it is none; leave out others.")
+            raise ValueError(f"without={part!r}: every dump needs it; leave out other parts.")
     return tuple(one for one in every if one.name not in without)
 
 

@@ -114,11 +114,11 @@ def _read(command: Command, path: Path, disguise: Disguise | None) -> None:
     if status:
         raise _failed(str(command), status, complaint, command.name)
     if command.file == JOBS and lines < 2:
-        raise TwinError(f"{command}: it tells of no job; give an earlier since= (fedsched: --since).")
+        raise TwinError(f"{command}: it lists no job; give an earlier since= (fedsched: --since).")
 
 
 def _failed(command: str, status: int, complaint: str, name: str = "") -> TwinError:
     why = " ".join(complaint.split())[-300:] or f"it ended with {status}"
     needed = name in ("", "jobs", "config", "partitions", "nodes")
-    cure = "" if needed else f"; where a cluster has none, without={name!r} (fedsched: --without {name}) leaves it out"
+    cure = "" if needed else f"; if the cluster has none, without={name!r} (fedsched: --without {name}) leaves it out"
     return TwinError(f"{command}: {why}{cure}. Nothing was written.")

@@ -33,9 +33,9 @@ class Dump:
             raise TwinError(f"{self.folder}: there is no such folder; make it with: fedsched twin dump {self.folder}.")
         for file in (MANIFEST, CONFIG, NODES, PARTITIONS, JOBS):
             if not self.has(file):
-                raise TwinError(f"{self.folder}: it has no {file}, so it is no whole dump; make it anew.")
+                raise TwinError(f"{self.folder}: it has no {file}, so the dump is incomplete; make it again.")
         if not self.text(MANIFEST).startswith("fedsched dump 1"):
-            raise TwinError(f"{self.path(MANIFEST)}: it is of another version; dump anew with this one.")
+            raise TwinError(f"{self.path(MANIFEST)}: it is of another version; dump again with this one.")
 
     def path(self, file: str) -> Path:
         """Return the path of a file of the dump."""
@@ -55,7 +55,7 @@ class Dump:
         match = _TAKEN.search(self.text(CONFIG))
         moment = None if match is None else wall_time_of(match[1])
         if moment is None or math.isnan(moment.seconds):
-            raise TwinError(f"{self.path(CONFIG)}: it does not say as of when it is; give what `scontrol show config` "
+            raise TwinError(f"{self.path(CONFIG)}: it does not say when it was made; give what `scontrol show config` "
                             "prints.")  # fmt: skip
         return moment.seconds
 
@@ -68,7 +68,7 @@ class Dump:
             return self.taken - int(ago[1]) * _SECONDS[(ago[2] or "second").lower()]
         moment = wall_time_of(said)
         if moment is None or math.isnan(moment.seconds):
-            raise TwinError(f"{self.path(MANIFEST)}: since {shortened(said)} is no time like 2027-01-12T08:00:00.")
+            raise TwinError(f"{self.path(MANIFEST)}: since {shortened(said)} is not a time like 2027-01-12T08:00:00.")
         return moment.seconds
 
 

@@ -106,7 +106,9 @@ def made_dump(
         raise unknown_name("kind of a made dump", kind, SITES)
     site = _site(SITES[kind], endless=endless, letters=letters, others=others, steps=steps)
     if site.limited and policy != SLURM:
-        raise ValueError(f"made_dump: kind={kind!r} has limits, which policy {policy!r} does not keep; give 'slurm'.")
+        raise ValueError(
+            f"made_dump: kind={kind!r} has limits, which policy {policy!r} does not enforce; give 'slurm'."
+        )
     jobs, nodes, seed = whole("made_dump", "jobs", jobs), whole("made_dump", "nodes", nodes), seed_of("made_dump", seed)
     rng = np.random.default_rng(seed)
     work = lublin(jobs, nodes, load=load, seed=seed)

@@ -98,7 +98,7 @@ def _quantiles(found: Explained) -> str:
     heads = [f"{quantile:.0%}" for quantile in figures.QUANTILES]
     caption = "By how much jobs begin later than on record: shares, and quantiles of the difference"
     return table(caption, ["", "equal", "earlier", "later", *heads], rows) + svg(
-        differences(_replays(found)), "starts within so many seconds of the record"
+        differences(_replays(found)), "starts within a distance of the record"
     )
 
 
@@ -111,9 +111,9 @@ def _causes(found: Explained) -> str:
     ]  # fmt: skip
     steps = [(f"and {name}" if k else name, share(equal)) for k, (name, equal) in enumerate(found.steps)]
     words = (
-        "A start that differs has a cause where it is equal once one recorded thing is taken as given: the thing may "
-        "be the job's own, or another's, which displaces it. Where one alone does not do, several together may; then "
-        "what ran and waited just before."
+        "A start that differs has a cause if it is equal once one recorded fact is taken as given: a fact of the job "
+        "itself, or of another job that displaces it. If no single fact suffices, several together may; else the "
+        "recorded state just before the start."
     )
     untried = ""
     if found.untried:
@@ -215,6 +215,7 @@ def differences(replays: dict[str, Replayed], ax: Any = None) -> Any:
         ax.axvline(replay.site.interval, color="black", linewidth=0.8, linestyle=":")
     ax.set_xscale("log")
     ax.set_ylim(0, 1.02)
-    style.dress(ax, x="seconds from the recorded start", y="share of starts", title="starts within so many seconds")
+    title = "starts within a distance of the record"
+    style.dress(ax, x="seconds from the recorded start", y="share of starts", title=title)
     style.legend(ax, len(replays))
     return ax

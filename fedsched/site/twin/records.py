@@ -97,10 +97,10 @@ def records_of(dump: Dump, cluster: str) -> Records:
     parser = parse_dump(dump.path(JOBS), unit="nodes", texts=Texts(KEPT_COLUMNS))
     read = parser.columns()
     if not read or not len(read["submit"]):
-        raise TwinError(f"{dump.path(JOBS)}: there is no job in it; dump with an earlier --since.")
+        raise TwinError(f"{dump.path(JOBS)}: it has no job; dump with an earlier --since.")
     for name in ("start", "end", "eligible", "state"):
         if name not in read:
-            raise TwinError(f"{dump.path(JOBS)}: it has no column {name.title()}; dump anew with fedsched twin dump.")
+            raise TwinError(f"{dump.path(JOBS)}: it has no column {name.title()}; dump again with fedsched twin dump.")
     wanted = (*KEPT_COLUMNS, "jobname", "constraints", "reservation")
     texts = {name: _texts(parser.texts, read, name) for name in wanted}
     notes = [f"{counted(parser.steps, 'step')} of jobs"] * bool(parser.steps)

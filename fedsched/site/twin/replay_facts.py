@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 # Each fact's name, in the order of reports, and what is taken from the record.
 REPLAY_FACTS = {
-    "clocks": "when backfill passes took place that started a job, when usage was aged, when main passes were",
+    "clocks": "when the backfill passes that started jobs, the decays of usage and the main passes took place",
     "node down": "when nodes were down or drained",
-    "reservation": "when nodes were reserved, and for whom",
-    "requeued": "when runs after a job's first could be eligible",
-    "dependency": "when what a job depended on had come",
-    "held": "until when a job was held, by whomever",
-    "limit reached": "when others of the same limit had left room, by their recorded runs",
+    "reservation": "when nodes were reserved, and for which users",
+    "requeued": "when the later runs of requeued jobs became eligible",
+    "dependency": "when the dependencies of a job were met",
+    "held": "until when a job was held",
+    "limit reached": "when the recorded runs of other jobs left room in the same limit",
     "preempted": "when preempted runs ended",
-    "submitted before the dump": "when jobs began that waited already as the dump begins",
+    "submitted before the dump": "when jobs started that already waited as the dump begins",
 }
 BEFORE, LIMIT = "submitted before the dump", "limit reached"
 JITTER = 1.0  # seconds by which Slurm's times of one event may differ
@@ -94,8 +94,8 @@ def runs_with_fact(site: Site, name: str) -> Mask:
 
 def held_runs(site: Site) -> Mask:
     """Return which runs were held until they were eligible, by Slurm's reason JobHeld…."""
-    by_somebody = np.array([text.startswith("JobHeld") for text in site.records.reason.tolist()], dtype=np.bool_)
-    return by_somebody & runs_with_fact(site, "held")
+    by_hand = np.array([text.startswith("JobHeld") for text in site.records.reason.tolist()], dtype=np.bool_)
+    return by_hand & runs_with_fact(site, "held")
 
 
 def begins_of(site: Site, given: Collection[str]) -> Column:

@@ -201,7 +201,7 @@ def read_site(folder: str | PathLike[str] | Dump, changes: Mapping[str, str] | N
     machine = machine_of(dump, changes)
     records = records_of(dump, machine.conf.name)
     if dump.since >= dump.taken:
-        raise TwinError(f"{dump.folder}: it was taken before the time since when jobs were asked for; dump it anew.")
+        raise TwinError(f"{dump.folder}: it was made before the earliest time of its jobs (since); dump it again.")
     first = np.where(np.isnan(records.start), records.submit, np.minimum(records.submit, records.start))
     zero = float(np.floor(min(first.min(), dump.since)))
     accounts, added = accounts_of(dump, records, machine.conf.name)

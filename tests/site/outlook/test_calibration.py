@@ -208,4 +208,4 @@ def test_a_past_that_cannot_be_read_is_said() -> None:
     """Where sacct tells of run times and not of what a past needs, ranges are as drawn, and the line says why."""
     here = seen(running(1, "1-4"), Job(2, nodes=4), past=(("ann", 0.5),) * 12)
     assert here.calibration(3, 0) is None
-    assert any(note.startswith("ranges are not calibrated, for the past is not known: ") for note in here.notes)
+    assert any(note.startswith("ranges are not calibrated, since the past is not known: ") for note in here.notes)

@@ -108,7 +108,7 @@ def test_a_job_may_ask_for_one_feature_or_another(made: Path, tmp_path: Path, ma
 
 @pytest.mark.parametrize(
     ("line", "told"),
-    [("7|main", "it has 2 cells"), ("x|{}", "x is no job like 17 or 17_3"),
+    [("7|main", "it has 2 cells"), ("x|{}", "x is not a job like 17 or 17_3"),
      ("7|{}", "submit_time=yesterday is no time")],
 )  # fmt: skip
 def test_what_is_no_queue_is_refused(made: Path, tmp_path: Path, line: str, told: str) -> None:

@@ -58,7 +58,7 @@ def test_a_nice_that_somebody_changed_is_theirs_from_then_on(tmp_path: Path) -> 
     last = watch.look()
     assert last is not None
     assert job not in last.steered
-    assert sum(f"job {job}: somebody else has changed its Nice" in line for line in told) == 1
+    assert sum(f"job {job}: it was changed outside fedscheds Nice" in line for line in told) == 1
     watch.close()
     assert fake.jobs[job].nice == 3_333
     assert all(one.nice == 0 for one in fake.jobs.values() if one.id != job)

@@ -252,7 +252,7 @@ def test_a_job_that_cannot_be_placed_is_left_alone_and_said() -> None:
     told: list[str] = []
     placer = PlacementChanger(fake, PlacementUndo(None), told.append)
     assert placer.carry_out(found, found.placements) == 1
-    assert "Job 5 is left alone from here on." in " ".join(told)
+    assert "Job 5 is left alone from now on." in " ".join(told)
     assert placer.carry_out(found, found.placements[:0]) == 0
     only = [one for one in found.placements if one.job.number == 5]
     with pytest.raises(SteerError, match="Access/permission denied"):

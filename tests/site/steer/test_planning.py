@@ -59,7 +59,7 @@ def test_only_chosen_jobs_are_steered() -> None:
     fake.jobs[32] = Job(32, nice=-5)
     found = planned(fake)
     assert found.steered == set(range(10, 19))
-    assert "left aside: 1 job waiting for what comes nobody knows when (jobheldadmin)" in found.notes
+    assert "left aside: 1 job that wait for something at an unknown time (jobheldadmin)" in found.notes
     left = Choice(leave=frozenset({10, 11}))
     for choice in (Choice(user=("ann",)), Choice(qos=("high",)), Choice(partition=("q",)), left):
         some = planned(fake, choice=choice)
@@ -74,7 +74,7 @@ def test_a_job_whose_features_too_few_nodes_have_is_left_aside() -> None:
     fake.jobs[30] = Job(30, nodes=2, features="fast")
     found = planned(fake)
     assert sorted(one.job.number for one in found.starts) == list(range(10, 19))
-    assert "1 job that too few nodes that are up have the features for are left aside" in found.notes
+    assert "1 job that need features of which too few nodes are up are left aside" in found.notes
 
 
 def test_low_priorities_are_not_steered() -> None:

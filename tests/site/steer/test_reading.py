@@ -92,10 +92,10 @@ def test_a_command_that_fails_is_no_empty_queue(command: tuple[str, ...]) -> Non
     [
         ("", "no JSON"),
         ("[]", "no table"),
-        ('{"jobs": [], "errors": [{"error": "x"}]}', "it tells of errors"),
+        ('{"jobs": [], "errors": [{"error": "x"}]}', "it reports errors"),
         ('{"errors": []}', "no list of jobs"),
         ('{"jobs": [{"job_id": 4, "job_state": ""}]}', "job 4: it has no job_state"),
-        ('{"jobs": [{"job_state": "PENDING"}]}', r"job \?: it says nothing of job_id"),
+        ('{"jobs": [{"job_state": "PENDING"}]}', r"job \?: job_id is missing"),
         ('{"jobs": [{"job_id": 4, "job_state": "PENDING", "priority": "high"}]}', "nothing of priority"),
         ('{"jobs": [{"job_id": 4, "job_state": "PENDING", "priority": 1, "array_task_string": "x"}]}', "no tasks"),
     ],
@@ -109,8 +109,8 @@ def test_what_is_no_queue_is_refused(text: str, complaint: str) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("JobId=1 JobState=PENDING", "nothing of"),
-        ("JobId=x JobState=PENDING NumCPUs=1 NumNodes=1 Priority=1 Nice=0 Partition=p", "JobId=x is no whole number"),
+        ("JobId=1 JobState=PENDING", "is missing"),
+        ("JobId=x JobState=PENDING NumCPUs=1 NumNodes=1 Priority=1 Nice=0 Partition=p", "JobId=x is not a whole"),
         (
             "JobId=1 JobState=PENDING NumCPUs=1 NumNodes=1 Priority=1 Nice=0 Partition=p SubmitTime=today",
             "SubmitTime=today is no time in seconds",
@@ -143,7 +143,7 @@ def test_a_clock_set_back_is_refused() -> None:
     """Both clocks were set back, and jobs have started in what is now the future."""
     fake = full()
     fake.time = NOW - 3600
-    with pytest.raises(SteerError, match=r"Job 1 has started at .* it was set back"):
+    with pytest.raises(SteerError, match=r"Job 1 started at .* it was set back"):
         read_queue(fake)
 
 
@@ -240,7 +240,7 @@ def test_a_job_that_runs_and_has_no_start_is_left_out() -> None:
     picture = picture_of(queue)
     assert picture.federation.nodes == 3
     assert picture.notes[0] == (
-        "left out: 1 job that cannot be read (squeue --json, job 2: it has nodes, and says nothing of when it started.)"
+        "left out: 1 job that cannot be read (squeue --json, job 2: it has nodes but no start time.)"
     )
 
 
@@ -250,7 +250,7 @@ def test_a_job_that_cannot_be_read_is_left_out_and_said() -> None:
     for fake.without_json in (False, True):
         queue = read_queue(fake)
         assert [job.number for job in queue.jobs] == [4, 6]
-        assert "x are no tasks of an array" in queue.unread[5].why
+        assert "x are not tasks of an array" in queue.unread[5].why
         assert queue.unread[5].waits
 
 
@@ -260,7 +260,7 @@ def test_a_queue_of_which_nothing_can_be_read_is_no_empty_one() -> None:
     with pytest.raises(SteerError, match="job 4: x are no tasks"):
         read_queue(fake)
     text = json.dumps({"jobs": [REQUEUED, REQUEUED | {"job_id": None}]})
-    with pytest.raises(SteerError, match=r"job \?: it says nothing of job_id"):
+    with pytest.raises(SteerError, match=r"job \?: job_id is missing"):
         jobs_of_json(text)
 
 
@@ -273,7 +273,7 @@ def test_nodes_that_no_job_is_on_are_away_only_beside_jobs_that_may_have_them() 
         read_queue(fake)
     fake.jobs[2] = replace(running(2, "3"), hosts=("m9",))
     queue = read_queue(fake)
-    assert queue.unread[2].why == "job 2 has nodes that sinfo does not tell of (m9)"
+    assert queue.unread[2].why == "job 2 has nodes that sinfo does not list (m9)"
     assert [node.is_up for node in queue.nodes] == [True, True, False, True]
 
 

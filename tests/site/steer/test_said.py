@@ -78,7 +78,7 @@ def test_apply_says_why_no_job_was_changed(call: Call) -> None:
     assert f"applied: no job was changed: {reason}" in out
     assert "--undo" not in out
     assert out.endswith(
-        "where all are equal, with priorities 25 apart, for they may move by 24 against each other meanwhile "
+        "where all are equal, with priorities 25 apart, since they may drift by 24 meanwhile "
         "(PriorityWeightAge 24); --drift N counts on N instead"
     )
 
@@ -87,14 +87,14 @@ def test_plan_says_what_gaps_are_for(call: Call) -> None:
     """Where fair shares may move priorities, the plan says which weight asks for the gap, and what makes it smaller."""
     out = call(crowd(1, settings={"PriorityWeightFairShare": "500"}), "plan")[1]
     assert (
-        "priorities 525 apart, for they may move by 524 against each other meanwhile "
+        "priorities 525 apart, since they may drift by 524 meanwhile "
         "(PriorityWeightAge 24, PriorityWeightFairShare 500); --drift N counts on N instead" in out
     )
     out = call(crowd(1, settings={"PriorityWeightFairShare": "5000"}), "plan")[1]
     assert "nothing to do: no order was found" in out
     assert "PriorityWeightFairShare 5,000); --drift N counts on N instead" in out
     fewer = call(crowd(1), "plan", "--drift", "3")[1]
-    assert "priorities 4 apart, for they may move by 3 against each other meanwhile (--drift 3)" in fewer
+    assert "priorities 4 apart, since they may drift by 3 meanwhile (--drift 3)" in fewer
     assert "priorities 1 apart" in call(crowd(1), "plan", "--drift", "0")[1]
 
 

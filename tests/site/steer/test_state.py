@@ -324,7 +324,7 @@ def test_another_users_job_is_left_alone_and_said(own: Path) -> None:
     assert hand.undo.deadlines == {}
     assert hand.restore() == (0, [])
     assert fake.changed == []
-    assert told == ["job 10: it is eve's, what is to be undone was ann's; left alone"]
+    assert told == ["job 10: it belongs to eve, but the change was made to a job of ann; left alone"]
     fake.jobs[10] = replace(fake.jobs[10], user="ann")  # names could not be looked up for a while
     assert JobChanger(fake, Undo.open(own / "undo.json", "fake")).restore() == (1, [])
     assert (fake.jobs[10].nice, fake.jobs[10].begin) == (-500, NOW)
@@ -344,7 +344,7 @@ def test_a_nice_below_0_is_given_back_to_the_job_that_had_it(later: float, nice:
     assert hand.undo.former == {10: nice}
     assert hand.restore()[0] == 1
     assert fake.jobs[10].nice == nice
-    assert ("job 10: it was submitted anew, so it gets back Nice 0 and not -500" in told) == bool(later)
+    assert ("job 10: it was submitted again, so it gets back Nice 0 and not -500" in told) == bool(later)
 
 
 def test_a_placed_job_of_another_user_is_left_alone_and_said(own: Path) -> None:
@@ -363,7 +363,7 @@ def test_a_placed_job_of_another_user_is_left_alone_and_said(own: Path) -> None:
     told: list[str] = []
     assert PlacementChanger(fake, PlacementUndo.open(path), told.append).undo() == []
     assert fake.changed == []
-    assert told == ["job 5: it is eve's, what is to be undone was ann's; left alone"]
+    assert told == ["job 5: it belongs to eve, but the change was made to a job of ann; left alone"]
     for one in fake.clusters.values():
         one.jobs[5] = replace(one.jobs[5], user="ann")
     assert len(PlacementChanger(fake, PlacementUndo.open(path), told.append).undo()) == 2

@@ -275,7 +275,7 @@ def test_a_job_that_cannot_be_changed_does_not_end_the_watch(said: str, lease: f
     assert {command[2] for command in fake.changed} - {f"JobId={number}"}
     fake.jobs[40] = Job(40, minutes=1, base=9_000, submit=NOW)
     assert watch.look() is not None
-    assert sum(f"Job {number} is left alone from here on (--leave {number})" in line for line in told) == 1
+    assert sum(f"Job {number} is left alone from now on (--leave {number})" in line for line in told) == 1
     assert not any("this look changes nothing" in line for line in told)
     watch.close()
     assert left_alone(fake) or lease is not None

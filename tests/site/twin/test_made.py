@@ -169,7 +169,7 @@ def test_kinds_have_names_and_their_limits_a_scheduler(tmp_path: Path) -> None:
     """Tests that an unknown kind, and limits under a policy that keeps none, are errors that say what to do."""
     with pytest.raises(UnknownNameError, match=r"Unknown kind of a made dump 'cerrit'\. Did you mean 'cerit'"):
         made_dump(tmp_path / "one", kind="cerrit")
-    with pytest.raises(ValueError, match="kind='ub' has limits, which policy 'easy' does not keep; give 'slurm'"):
+    with pytest.raises(ValueError, match="kind='ub' has limits, which policy 'easy' does not enforce; give 'slurm'"):
         made_dump(tmp_path / "two", kind="ub", policy="easy")
     assert not list(tmp_path.iterdir())
 
