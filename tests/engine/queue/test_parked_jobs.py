@@ -10,7 +10,7 @@ from support.plain import begun, jobs, plain
 from support.tiers import tries
 
 import fedsched as fs
-from fedsched.engine.queue.parked_jobs import LONGEST, ORDERS, PARKED, UNPARKED
+from fedsched.engine.queue.parked_jobs import AWAY, LONGEST, ORDERS, PARKED, UNPARKED
 from fedsched.engine.queue.queue_tree import ABSENT
 
 limits = plain("fedsched.engine.optional_features.limits")
@@ -57,6 +57,15 @@ def test_a_run_is_the_same_whether_they_sleep_or_not(rule: str, backfill: str | 
             found.append(state.start.tolist())
             assert (asleep > 0) is sleep
         np.testing.assert_array_equal(*found)
+
+
+def test_jobs_in_reservations_are_not_parked() -> None:
+    """Jobs over a limit are parked, except those in a reservation, which have a queue of their own."""
+    work = replace(jobs([1] * 6, [9.0] * 6, user=[1] * 6), labels={"reservation": ["", "", "r", "r", "r", "r"]})
+    machine = replace(TWO, calendar=(fs.Downtime("c", 0.0, 90.0, "2 of all", "reservation", name="r"),))
+    problem, plan, state = begun(work, machine, dispatch="greedy")
+    loop.run(problem, plan, state, 1, np.inf)
+    assert state.extras.limited.sleepers.what.tolist() == [PARKED, PARKED, AWAY, AWAY, AWAY, AWAY]
 
 
 def test_one_stands_for_all_of_its_kind() -> None:
