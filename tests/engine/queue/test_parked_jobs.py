@@ -10,7 +10,7 @@ from support.plain import begun, jobs, plain
 from support.tiers import tries
 
 import fedsched as fs
-from fedsched.engine.queue.parked_jobs import AWAY, LONGEST, ORDERS, PARKED, UNPARKED
+from fedsched.engine.queue.parked_jobs import LONGEST, ORDERS, PARKED, UNPARKED
 from fedsched.engine.queue.queue_tree import ABSENT
 
 limits = plain("fedsched.engine.optional_features.limits")
@@ -65,7 +65,7 @@ def test_jobs_in_reservations_are_not_parked() -> None:
     machine = replace(TWO, calendar=(fs.Downtime("c", 0.0, 90.0, "2 of all", "reservation", name="r"),))
     problem, plan, state = begun(work, machine, dispatch="greedy")
     loop.run(problem, plan, state, 1, np.inf)
-    assert state.extras.limited.sleepers.what.tolist() == [PARKED, PARKED, AWAY, AWAY, AWAY, AWAY]
+    assert state.extras.limited.sleepers.what.tolist() == [PARKED, PARKED, 0, 0, UNPARKED, UNPARKED]
 
 
 def test_one_stands_for_all_of_its_kind() -> None:
