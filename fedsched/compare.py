@@ -13,12 +13,12 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from fedsched.comparison.entrant_names import entrant_of
 from fedsched.comparison.entrants import Entrant, Outcome, SearchEntrant
 from fedsched.comparison.files import RunFile, merge_records, read_records
 from fedsched.comparison.gangs import GangEntrant, GangInstance
 from fedsched.comparison.instances import Budget, Comparable, Instance
 from fedsched.comparison.markets import MarketEntrant, MarketInstance
+from fedsched.comparison.method_names import entrant_of
 from fedsched.comparison.record import Comparison, RunRecord
 from fedsched.core.errors import FedschedError, shown
 from fedsched.core.executors import LEFT, ended_of, unknown_to_workers

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fedsched.bench.plans import replaced
-from fedsched.comparison.entrant_names import check_names
 from fedsched.comparison.entrants import Entrant, Outcome
 from fedsched.comparison.instances import Budget, Instance
+from fedsched.comparison.method_names import check_names
 from fedsched.core.errors import FedschedError
 from fedsched.model.schedule.schedule import Schedule
 from fedsched.optimize.result import Result

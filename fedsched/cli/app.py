@@ -156,7 +156,7 @@ def _policies() -> Collection[str]:
 
 
 def _methods() -> Collection[str]:
-    from fedsched.comparison.entrant_names import every_name
+    from fedsched.comparison.method_names import every_name
 
     return every_name()
 

@@ -1,4 +1,4 @@
-"""Entrants of a comparison: searches, policies, or a user's own."""
+"""Entrants of a comparison: searches and policies by name, or any object with the same methods."""
 
 from __future__ import annotations
 

@@ -160,13 +160,13 @@ def test_what_starts_before_its_nodes_are_free_is_refused(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"format": "fedsched plan 0"}, "its format is not"),
+        ({"format": "fedsched plan 0"}, "its format must be"),
         ({"sha256": "0" * 64}, "which figure-1-5-20 is not"),
         ({"instance": "figure-1-5-2O"}, "Did you mean 'figure-1-5-20'"),
         ({"objectives": "beauty"}, "Unknown objective of figure-1-5-20"),
         ({"who": " "}, "'who' must be a text that is not empty"),
         ({"plans": []}, "a list of one plan or more"),
-        ({"plans": [3]}, "it must be a table"),
+        ({"plans": [3]}, "must be a table"),
     ],
 )
 def test_what_is_wrong_is_said(change: dict[str, Any], said: str, tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ def test_problems_are_named_whole_or_by_their_ask() -> None:
     assert not usual & {"shared", "market", "gang"}
     with pytest.raises(UnknownNameError):
         problems_of(["figure-1-5-20/beauty"])
-    with pytest.raises(FedschedError, match="no instance of family 'cats'"):
+    with pytest.raises(FedschedError, match="no named instance is of family 'cats'"):
         problems_of([SMALL], family="cats")
 
 

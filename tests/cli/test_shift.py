@@ -74,8 +74,8 @@ def test_a_page_shows_the_schedules(call: Callable[..., Any], words: list[object
 def test_what_it_refuses(call: Callable[..., Any], words: list[object], tmp_path: Path) -> None:
     """Jobs that nobody may put off, times that are none, and pages that are no page."""
     for more, message in (
-        ([], "no job may be put off"),
-        (["--put-off", "0"], "no job may be put off"),
+        ([], "No job may be delayed"),
+        (["--put-off", "0"], "No job may be delayed"),
         (["--put-off", "1h", "--put-off", "soon"], "put_off='soon' must be a time"),
         (["--put-off", "1h", "--out", tmp_path / "page.pdf"], "a report must be .html or .htm"),
     ):

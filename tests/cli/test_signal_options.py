@@ -206,6 +206,6 @@ def test_options_name_forecasts(call: Callable[..., Any], tmp_path: Path) -> Non
     status, _, said = call(*words, "--tariff-forecast", guess)
     assert status != 0
     assert "--tariff-forecast is a forecast of a --tariff, and there is none" in said
-    with pytest.raises(FieldError, match="of 'north' for, and there is none"):
+    with pytest.raises(FieldError, match="of 'north', and there is none"):
         Machine(nodes=4, carbon=(str(true),), carbon_forecast=(f"north={guess}",), beyond="last").cluster()
     assert str(guess) in Machine(nodes=4, carbon=(str(true),), carbon_forecast=(str(guess),)).sources

@@ -20,9 +20,9 @@ import pytest
 
 import fedsched as fs
 from fedsched.compare import Budget, Instance, Outcome, compare, read_records
-from fedsched.comparison.entrant_names import entrant_of
 from fedsched.comparison.entrants import Entrant, PolicyEntrant, SearchEntrant
 from fedsched.comparison.files import RunFile, merge_records
+from fedsched.comparison.method_names import entrant_of
 from fedsched.core.errors import FedschedError, OutputError
 
 if TYPE_CHECKING:

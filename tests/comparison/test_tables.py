@@ -145,7 +145,7 @@ def test_measures_are_what_instances_share(run_of: Callable[..., Any]) -> None:
     assert mixed.ranks() == {"a": 1.0}
     with pytest.raises(UnknownNameError, match="measure 'hypervolume'"):
         Comparison((both, energy)).table("hypervolume")
-    with pytest.raises(ValueError, match="no objective of 'z'"):
+    with pytest.raises(ValueError, match="must be an objective of 'z'"):
         makespan.best("energy")
 
 

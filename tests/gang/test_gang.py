@@ -85,10 +85,10 @@ def test_an_unstable_load_stops_at_its_limit_and_says_what_was_left():
         ({"bandwidth": 0}, ValueError, "bandwidth=0 must be above 0"),
         ({"aging": -1}, ValueError, "aging=-1 must be at least 0"),
         ({"discipline": "ljfs"}, ValueError, "discipline='ljfs' is not for grid='multi_site'"),
-        ({"preempts": "site"}, ValueError, "preempts='site' does not go with"),
+        ({"preempts": "site"}, ValueError, "preempts='site' is not for"),
         ({"grid": "load", "preempts": "systm"}, UnknownNameError, "Did you mean 'system'"),
         ({"grid": "load", "preempts": True}, UnknownNameError, "Unknown preempts True"),
-        ({"local_migration": True}, ValueError, "local_migration=True does not go with"),
+        ({"local_migration": True}, ValueError, "local_migration=True is not for"),
     ],
 )
 def test_bad_systems_are_refused_with_the_value(options, error, text):

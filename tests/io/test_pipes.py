@@ -16,6 +16,7 @@ import pytest
 
 import fedsched as fs
 from fedsched import cli
+from fedsched.cli import app
 from fedsched.core.errors import TraceError
 from fedsched.io import FEDERATION_FORMATS, FORMATS, files, read, read_federation, write, write_federation
 
@@ -124,7 +125,7 @@ FILES_ALONE = ("study",)  # which takes logs and folders of dumps, several of th
 
 def test_every_command_is_here() -> None:
     """Tests that no command is added without saying here whether it takes a log."""
-    assert {*COMMANDS, *NO_LOG, *FILES_ALONE} == set(COMMANDS)
+    assert {*COMMANDS, *NO_LOG, *FILES_ALONE} == set(app.COMMANDS)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

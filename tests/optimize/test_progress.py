@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import fedsched as fs
 from fedsched.optimize import progress
-from fedsched.optimize.progress import status, watched
+from fedsched.optimize.progress import show_progress, status
 
 if TYPE_CHECKING:
     import pytest
@@ -47,7 +47,7 @@ def test_one_objective_says_neither_plans_nor_volume() -> None:
 def test_nothing_is_shown_where_nobody_watches(capfd: pytest.CaptureFixture[str]) -> None:
     """Tests that a script's search writes nothing, and hands on the user's callback as it is."""
     calls: list[object] = []
-    with watched(calls.append, None) as line:
+    with show_progress(calls.append, None) as line:
         assert line.callback == calls.append
     fs.optimize(fs.Workload.example().head(6), fs.Federation.example(), evaluations=60, baselines=FEW)
     assert capfd.readouterr() == ("", "")
@@ -58,10 +58,10 @@ def test_a_notebook_without_widgets_stays_as_it_is(monkeypatch: pytest.MonkeyPat
     calls: list[object] = []
     monkeypatch.setitem(sys.modules, "ipykernel", ModuleType("ipykernel"))
     monkeypatch.setattr(progress, "find_spec", lambda name: None)
-    with watched(calls.append, None) as line:
+    with show_progress(calls.append, None) as line:
         assert line.callback == calls.append
     monkeypatch.setattr(progress, "find_spec", lambda name: object())
-    with watched(calls.append, None) as line:
+    with show_progress(calls.append, None) as line:
         assert line.callback != calls.append
 
 

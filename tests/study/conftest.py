@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str, str]]:
     """Return a function that runs a command line in this process: exit status, output, errors."""
-    monkeypatch.setattr("fedsched.cli.shared.compile_progress.announced", nullcontext)
+    monkeypatch.setattr("fedsched.cli.shared.compile_progress.report_compiling", nullcontext)
 
     def run(*arguments: object) -> tuple[int, str, str]:
         status = cli.run([str(argument) for argument in arguments])

@@ -163,7 +163,7 @@ MISTAKES = {
     '[log]\nfile = "a.swf"\n[machine]\nuplink = ["a=fast"]': "[machine]: uplink='fast' must be bytes a second",
     '[generate]\nmodel = "lublin"\nload = -1': "[generate]: load=-1 must be finite and above 0",
     '[log]\nfile = "a.swf"\n[machine]\nnodes = 3\nfederation = "example"': "[machine]: Give federation or nodes",
-    '[log]\nfile = "a.swf"\n[machine]\nname = "a"': "[machine]: clusters of its own ([[machine.cluster]])",
+    '[log]\nfile = "a.swf"\n[machine]\nname = "a"': "[machine]: [[machine.cluster]] and federation both give clusters",
     '[log]\nfile = "a.swf"\n[[machine.cluster]]\nname = "a"': "[machine], cluster 1: the key 'group' is missing",
     '[log]\nfile = "a.swf"\n[policy]\nname = "eazy"': "[policy]: Unknown policy 'eazy'. Did you mean 'easy'?",
     '[log]\nfile = "a.swf"\n[policy]\nwindow = 4': "[policy]: window 4 goes with policy rolling; leave it out",

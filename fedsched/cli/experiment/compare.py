@@ -73,11 +73,11 @@ def command(
     seeds
         Run every method with this many seeds: 0, 1, …
     baseline
-        A policy from whose schedule every search starts. May be repeated. Default: the baselines of `optimize`.
+        Every search starts from the schedule of this policy. May be repeated. Default: the baselines of `optimize`.
     against
         Test this method against each other method, instead of all pairs of methods.
     by
-        The tests' unit: instance (its seeds' median), or run, whose conclusions hold for these instances only.
+        The tests' unit: instance (its seeds' median), or run: conclusions then hold for these instances only.
     alpha
         The accepted probability of at least one false conclusion.
     out
@@ -96,7 +96,7 @@ def command(
     fedsched compare gang --method pinto-2014-s1 --method pinto-2014-s3 --objective mean_response --seeds 5
     """
     from fedsched.compare import Budget, compare
-    from fedsched.comparison.entrant_names import check_kinds, check_names, is_search
+    from fedsched.comparison.method_names import check_kinds, check_names, is_search
     from fedsched.comparison.statistics import check_alpha
     from fedsched.core.errors import unknown_name
     from fedsched.policies import POLICIES

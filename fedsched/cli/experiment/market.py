@@ -143,7 +143,7 @@ def command(
     budget
         The smallest and the largest budget, as multiples of what the job costs on the market.
     cycles
-        The number of generated domains and batches, whose results are averaged.
+        The number of generated domains and batches; their results are averaged.
     flow
         Run successive cycles in one domain: jobs without a window wait for the next cycle, and sold slots stay sold.
     period

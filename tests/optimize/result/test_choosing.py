@@ -66,7 +66,7 @@ def test_the_plan_that_is_asked_for(
         ({"within": {"makespan": float("nan")}}, "must be finite, or a baseline's"),
         ({"weights": {"makespan": -1}}, r"weights\['makespan'\]=-1 must be finite and at least 0"),
         ({"weights": {"makespan": 0}}, "one of them must be above 0"),
-        ({"weights": {"makespan": 1}, "by": "knee"}, "give one of them"),
+        ({"weights": {"makespan": 1}, "by": "knee"}, "give only one"),
     ],
 )
 def test_choices_that_nothing_meets_are_named(choice: dict[str, Any], words: str) -> None:

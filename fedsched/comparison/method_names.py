@@ -1,12 +1,10 @@
-"""Names of entrants: searches, policies, gang schedulers and metaschedulers."""
+"""Methods of a comparison, found by name: searches, policies, gang schedulers and metaschedulers."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from fedsched.comparison.entrants import Entrant, PolicyEntrant, SearchEntrant
-from fedsched.comparison.gangs import GangEntrant
-from fedsched.comparison.markets import MarketEntrant
 from fedsched.core.errors import unknown_name
 from fedsched.gang.presets import NAMED
 from fedsched.market.methods import METHODS as MARKET
@@ -25,8 +23,12 @@ def entrant_of(method: str | Entrant, baselines: Sequence[str] | None) -> Entran
             return method
         raise TypeError(f"compare: method {method!r} must be a name, or an object with `name` and `run`.")
     if method in NAMED:
+        from fedsched.comparison.gangs import GangEntrant
+
         return GangEntrant.named(method)
     if method in MARKET:
+        from fedsched.comparison.markets import MarketEntrant
+
         return MarketEntrant.named(method)
     return SearchEntrant(method, baselines) if is_search(method) else PolicyEntrant(method)
 
