@@ -206,7 +206,7 @@ def test_shapes_by_amdahl() -> None:
 
 def test_estimates_are_drawn_before_alternatives() -> None:
     """Other requests would make shapes that nobody listed."""
-    with pytest.raises(ValueError, match="draw these first"):
+    with pytest.raises(ValueError, match="draw estimates first"):
         JOBS.with_estimates("exact")
     assert replace(JOBS, alternatives=None).with_estimates("exact").estimate.tolist() == JOBS.runtime.tolist()
 

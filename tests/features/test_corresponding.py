@@ -83,7 +83,7 @@ def test_files_have_what_it_means(tmp_path: Path) -> None:
     [
         (["a", "a", "b"], ["1", "", "1"], "Job 2: its label 'task', '', must be its number in array 'a'"),
         (["a", "a", "b%2"], ["1", "2", "x"], "Job 3: its label 'task', 'x', must be its number in array 'b'"),
-        (["a", "a", "b"], ["1", "1", "1"], "Jobs 1 and 2: both are task 1 of array 'a'."),
+        (["a", "a", "b"], ["1", "1", "1"], "Jobs 1 and 2: both are task 1 of array 'a'; give each task"),
     ],
 )
 def test_tasks_need_numbers(array: list[str], task: list[str], said: str) -> None:

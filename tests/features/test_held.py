@@ -119,7 +119,7 @@ def test_holds_keep_jobs_on_shared_nodes() -> None:
 def test_holds_that_mean_nothing_are_named() -> None:
     """With the job, what is wrong and what would be right."""
     for wrong, said in (
-        ([(5, 5)], "Job 1: held 5-5 must begin at 0 s or later and end after it began"),
+        ([(5, 5)], "Job 1: held 5-5 must begin at 0 s or later and end after its begin"),
         ([(5, np.inf)], "leave out a job that is never released"),
         ("5..7", "Job 1: held '5..7' must be like '3600-7200'"),
         ([(1, 2, 3)], r"held \(1, 2, 3\) must be \(begin, end\)"),

@@ -89,7 +89,7 @@ def test_the_check_sees_who_held_on_and_who_lost_for_nothing() -> None:
     waits = replace(takes, on_running="wait")
     mild = fs.simulate(pair, replace(four, calendar=(waits,)), "fcfs")
     stayed = replace(mild, federation=replace(four, calendar=(takes,)))
-    assert any("but jobs hold 3 on" in line for line in stayed.violations())
+    assert any("but jobs keep 3" in line for line in stayed.violations())
     lost = fs.simulate(pair, replace(four, calendar=(replace(takes, nodes="3 of all"),)), "fcfs")
     few = replace(lost, federation=replace(four, calendar=(replace(takes, nodes="1 of all"),)))
     assert any("although enough are free" in line for line in few.violations())

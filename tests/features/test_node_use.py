@@ -70,7 +70,7 @@ def named(use: NodeUse) -> list[tuple[int, str]]:
     for line in use.violations():
         cluster = line.split("of '")[1][0]
         first = {"a": 0, "b": use.federation.clusters[0].nodes}[cluster]
-        what = "alone" if "alone" in line else line.split("of '")[2].split("'")[0]
+        what = "alone" if "exclusive" in line else line.split("of '")[2].split("'")[0]
         found.append((first + int(line.split(" node ")[1].split()[0]), what))
     return sorted(found)
 
@@ -190,7 +190,7 @@ def test_what_is_not_checked_is_refused() -> None:
     with pytest.raises(ScheduleError, match="no node group states how many 'cpu' its nodes have; give its"):
         replace(good, federation=machine((2, {"memory": 8}))).verify()
     downtime = fs.Downtime("a", 0.0, end=1.0)
-    with pytest.raises(ScheduleError, match=r"calendar is not checked; leave it out of the federation.*calendar=\(\)"):
+    with pytest.raises(ScheduleError, match=r"calendar is not checked if jobs share.*leave it out.*calendar=\(\)"):
         replace(good, federation=machine((2, {"cpu": 8}), calendar=(downtime,))).verify()
     with pytest.raises(ScheduleError, match=r"begin is not checked; leave it out of the workload.*begin=None"):
         replace(good, workload=replace(good.workload, begin=[1.0])).verify()

@@ -180,7 +180,7 @@ def test_checks_find_who_starts_before_his_nodes_are_on() -> None:
         with pytest.raises(ScheduleError, match="jobs hold more nodes of a group than it has"):
             crowded.metrics()
     unknown = Promises(np.array([0.0, np.nan]), np.array([0, 1]))
-    with pytest.raises(ScheduleError, match="before they have theirs"):
+    with pytest.raises(ScheduleError, match="before they have their nodes"):
         replace(schedule, promises=unknown).metrics()
 
 
