@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from fedsched.io.slurm_files.sacct_submit import NOTHING, lines_with_requests, requests_in
+from fedsched.io.slurm_files.sacct_submit import NO_REQUESTS, lines_with_requests, requests_in
 from fedsched.io.slurm_files.sacct_waits import begin_of
 
 DEPENDENCIES = [
@@ -64,7 +64,7 @@ def test_the_dependency_of_a_command_line(line: str, asked: str) -> None:
 @pytest.mark.parametrize("line", NOT_ASKED)
 def test_words_of_a_script_are_no_options(line: str) -> None:
     """Tests that what stands behind the script, or is another option's word, asks for nothing."""
-    assert requests_in(line) == NOTHING
+    assert requests_in(line) == NO_REQUESTS
 
 
 @pytest.mark.parametrize("line", UNSURE)

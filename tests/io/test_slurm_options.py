@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.io.slurm_files.sacct import KNOWN, parsed
+from fedsched.io.slurm_files.sacct import KNOWN, parse_dump
 from fedsched.io.slurm_files.sacct_submit import lines_with_requests, requests_in
 from fedsched.io.slurm_files.slurm_options import (
     ASSUMED,
@@ -107,7 +107,7 @@ def test_what_only_command_lines_ask_for_is_read_or_counted(tmp_path: Path) -> N
         "1 job with --nodelist",
         "1 job with --switches",
     )
-    assert parsed(tmp_path / "a.sacct", unit="nodes").log().columns.keys().isdisjoint({"layout.exclusive"})
+    assert parse_dump(tmp_path / "a.sacct", unit="nodes").log().columns.keys().isdisjoint({"layout.exclusive"})
 
 
 def test_an_option_of_which_a_dump_has_no_field_is_counted(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from fedsched.cli import run
 from fedsched.site.twin import explain, read_site
 from fedsched.site.twin.causes import EQUAL, STATE
 from fedsched.site.twin.commands import CONFIG
-from fedsched.site.twin.replay_problem import problem_of
+from fedsched.site.twin.replay_problem import replay_problem_of
 from fedsched.slurm import Slurm
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def test_usage_is_aged_in_step_with_the_controller(tmp_path: Path) -> None:
     """When it came up stands in its configuration; the last time before second 0 is in step with that."""
     day = recorded("log limits")
     site = read_site(day.write(tmp_path / "dump"))
-    policy = problem_of(site, given=("clocks",)).policy
+    policy = replay_problem_of(site, given=("clocks",)).policy
     assert isinstance(policy, Slurm)
     assert policy.clocks is not None
     assert policy.clocks.ticks is not None
@@ -89,7 +89,7 @@ def test_usage_is_aged_in_step_with_the_controller(tmp_path: Path) -> None:
     config = tmp_path / "dump" / CONFIG
     lines = config.read_text(encoding="utf-8").splitlines()
     config.write_text("\n".join(line for line in lines if "BOOT_TIME" not in line), encoding="utf-8")
-    policy = problem_of(read_site(tmp_path / "dump"), given=("clocks",)).policy
+    policy = replay_problem_of(read_site(tmp_path / "dump"), given=("clocks",)).policy
     assert isinstance(policy, Slurm)
     assert policy.clocks is not None
     assert policy.clocks.ticks is None

@@ -28,15 +28,15 @@ RUNS_A_COMMAND = """
 import sys
 from pathlib import Path
 from fedsched.site.steer.commands import Shell
-from fedsched.site.steer.state_files import only_one
-with only_one(Path(sys.argv[1])):
+from fedsched.site.steer.state_files import exclusive_lock
+with exclusive_lock(Path(sys.argv[1])):
     Shell().run(("sh", "-c", ': > "$0"; cat "$1"', *sys.argv[2:]))
 """
 HAS_LOCK = """
 import sys
 from pathlib import Path
-from fedsched.site.steer.state_files import only_one
-with only_one(Path(sys.argv[1])):
+from fedsched.site.steer.state_files import exclusive_lock
+with exclusive_lock(Path(sys.argv[1])):
     print("has it", flush=True)
     sys.stdin.read()
 """
