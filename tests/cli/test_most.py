@@ -38,4 +38,4 @@ def test_what_it_refuses(call: Callable[..., Any]) -> None:
     """No change at all, and an order by begin times, of which all are needed."""
     assert "most=0 must be at least 1" in call("apply", *WHOLE, "--dry-run", "--most", 0)[2]
     said = call("watch", "--recorded", "sample", "--looks", 1, "--strict", "--most", 3)[2]
-    assert "most=3 does not go with a lease" in said
+    assert "most=3 cannot be combined with a lease" in said

@@ -112,7 +112,7 @@ def test_a_limit_of_0_is_none() -> None:
 @pytest.mark.parametrize("read_it", [jobs_of_json, nodes_of_json])
 def test_deep_json_of_slurm_is_no_json(read_it: Callable[[str], object]) -> None:
     """What Slurm prints is refused where its brackets have no end."""
-    with pytest.raises(FedschedError, match="is no JSON"):
+    with pytest.raises(FedschedError, match="is not JSON"):
         read_it(DEEP)
 
 

@@ -202,7 +202,7 @@ def test_dumps_of_other_columns_are_not_joined(on_error: Literal["raise", "skip"
     """Tests that a second line of other column names is an error that names it: its rows would be misread."""
     swapped = [*HEADER[:-2], HEADER[-1], HEADER[-2]]
     (tmp_path / "a.sacct").write_text(MONTHS + "|".join(swapped) + "\n")
-    with pytest.raises(TraceError, match=r"a\.sacct, line 4: other columns begin here .* one --format only"):
+    with pytest.raises(TraceError, match=r"a\.sacct, line 4: its columns differ .* the same --format"):
         read(tmp_path / "a.sacct", on_error=on_error)
 
 

@@ -84,14 +84,14 @@ def test_sinfo_may_name_hosts_anywhere_and_often(tmp_path: Path) -> None:
         ("what is this\n", r"line 1: 'what is this' names no hosts; give"),
         ("c = x[1-2]\n", r"line 1: 'c = x\[1-2\]' names no hosts"),
         ("a = x[1-2]\n\nb = x[2-4]\n", r"host 'x2' occurs twice; leave one"),
-        ("a = x[1-3]\n", r"it tells of 3 hosts, but the cluster 'a' has 2 nodes; .* \(--nodes"),
+        ("a = x[1-3]\n", r"it lists 3 hosts, but the cluster 'a' has 2 nodes; .* \(--nodes"),
         (
             "NODELIST STATE\nx1 idle\n",
             r"does not say which cluster its hosts are in \(a, b\); write lines like",
         ),
-        ("PARTITION NODELIST\np\n", r"does not say in which of the clusters"),
-        ("NodeName=x[1-3] CPUs=1\n", r"does not say in which of the clusters"),
-        ("ClusterName=a\nNodeName=x[1-3] CPUs=4\n", r"it tells of 3 hosts with 12 CPUs, but the cluster 'a' has 2"),
+        ("PARTITION NODELIST\np\n", r"does not say which cluster its hosts"),
+        ("NodeName=x[1-3] CPUs=1\n", r"does not say which cluster its hosts"),
+        ("ClusterName=a\nNodeName=x[1-3] CPUs=4\n", r"it lists 3 hosts with 12 CPUs, but the cluster 'a' has 2"),
     ],
 )
 def test_hosts_that_cannot_be_placed_are_refused(tmp_path: Path, text: str, message: str) -> None:

@@ -73,7 +73,7 @@ def test_a_spreadsheets_file_is_read(tmp_path: Path) -> None:
     [
         ("tasks,alone", "jobs,alone", "it has no column 'tasks'; it needs id, start, finish, cluster, node, tasks"),
         ("7,0,10.5,b", "8,0,10.5,b", "line 3: the workload has no job 8"),
-        ("7,0,10.5,b", "seven,0,10.5,b", "line 3: id='seven' is no number"),
+        ("7,0,10.5,b", "seven,0,10.5,b", "line 3: id='seven' is not a number"),
         ("10.5,b,1", "10.5,c,1", "line 3: Unknown cluster 'c'"),
         ("10.5,b,1", "10.5,b,2", "line 3: node=2 must be a whole number from 0 to 1"),
         ("10.5,b,1", "10.5,b,0.5", "line 3: node=0.5 must be a whole number"),

@@ -73,7 +73,7 @@ def test_nodes_are_groups_of_one_cluster(tmp_path: Path) -> None:
         ("0,100,10", "-3,100,10", "line 2: creation_time='-3' must be a number"),
         ("5,50,5", "5,50,55", "line 3: pod b: its deletion_time is before its scheduled_time"),
         ("4,1000", "4,0", "line 5: pod d: its gpu_milli must be 1 to 1000"),
-        (PODS[PODS.index("a,12000") :], "", "there is no line below"),
+        (PODS[PODS.index("a,12000") :], "", "it has no line below"),
         (PODS[PODS.index("a,12000") :], "c,1,1,0,0,,BE,Pending,6,60,\n", "none of its pods ever ran"),
     ],
 )

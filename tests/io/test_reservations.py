@@ -75,7 +75,7 @@ def test_what_comes_again_does_so_on_its_days() -> None:
     assert named(found, "endless, patches") == [(11 * DAY + 9 * HOUR, 376 * DAY + 9 * HOUR, "10-13")]
     soon = [one.begin / DAY for one in calendar(until=13 * DAY)]
     assert sum(day >= 13 for day in soon) == 2  # the first weekend and the first daily one, which are given
-    with pytest.raises(FederationError, match=r"line 3: reservation 'patches' comes again and again; give until="):
+    with pytest.raises(FederationError, match=r"line 3: reservation 'patches' repeats without end; give until="):
         calendar(until=None)
     with pytest.raises(FederationError, match="repeats more than 100,000 times until"):
         calendar(until="3500-01-01")
@@ -185,7 +185,7 @@ def test_the_log_tells_which_second_a_date_is(tmp_path: Path) -> None:
     one = read_calendar(written(tmp_path, LINE), federation=NORTH, workload=early)
     assert "so that every downtime begins after the last submit (--calendar-origin" in assumed_of(one)[0]
     nothing = fs.Workload(submit=[0.0], tasks=[1], runtime=[1.0])
-    with pytest.raises(FederationError, match=r"line 1: its times are the wall's, .*--calendar-origin\), the time"):
+    with pytest.raises(FederationError, match=r"line 1: its times are dates, .*--calendar-origin\), the time"):
         calendar(origin=None, workload=nothing, until=5.0)
     with pytest.raises(FederationError, match=r"its submits were moved \(rebased to 5\) since its header was written"):
         calendar(origin=None, workload=log.rebased(5.0))
@@ -229,7 +229,7 @@ def test_a_comment_changes_no_field(tmp_path: Path) -> None:
             ("EndTime=2027-01-12T16:00:00 Duration=08:00:00", "EndTime=Unknown Duration=x"),
             "Duration='x' of reservation",
         ),
-        (("ReservationName=r ", "ReservationName=r\nand more "), "res.txt, line 2: 'and more .* is of no reservation"),
+        (("ReservationName=r ", "ReservationName=r\nand more "), "res.txt, line 2: 'and more .* belongs to no res"),
     ],
 )
 def test_a_broken_reservation_is_refused_by_its_line(tmp_path: Path, change: tuple[str, str], message: str) -> None:

@@ -254,7 +254,7 @@ def test_a_damaged_line_is_named(tmp_path: Path, place: str, text: str, message:
     [
         ("", "it is empty"),
         ("12|ada|100\n", "no column submit; the first line must name the columns, as from: sacct -a"),
-        ("Submit|End|AllocCPUS\n", "End says no run time without Start"),
+        ("Submit|End|AllocCPUS\n", "End alone gives no run time"),
         ("Submit|ElapsedRaw\n", "no column alloccpus or ncpus"),
         ("Submit|Submit|ElapsedRaw|NCPUS\n", "column submit occurs twice; leave one"),
         ("Submit|ElapsedRaw|NCPUS\n", "it has no finished job"),

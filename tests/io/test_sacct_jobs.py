@@ -394,7 +394,7 @@ def test_queues_of_a_log_may_be_partitions(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match=r"no job has a queue \(field 15\)"):
         fs.read(tmp_path / "d.swf", queues="partition")
     (tmp_path / "d.csv").write_text("submit,tasks,runtime\n0,1,5\n")
-    with pytest.raises(ValueError, match="it is for logs in the Standard Workload Format"):
+    with pytest.raises(ValueError, match="is for logs in the Standard Workload Format"):
         fs.read(tmp_path / "d.csv", queues="partition")
     with pytest.raises(ValueError, match='must be "auto", "partition" or None'):
         fs.read(tmp_path / "d.swf", queues="all")  # type: ignore[arg-type]

@@ -80,7 +80,7 @@ def test_a_field_may_be_the_partition(tmp_path: Path) -> None:
     jobs.write(tmp_path / "again.swf")
     again = fs.read(tmp_path / "again.swf")
     assert again.labels == jobs.labels
-    with pytest.raises(TraceError, match='a further field is "partition" already'):
+    with pytest.raises(TraceError, match='a further field is already named "partition"'):
         fs.read(path, descriptor="partition", queues="partition")
 
 

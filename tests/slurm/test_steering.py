@@ -116,7 +116,7 @@ def test_a_squeue_that_fails_changes_nothing(lease: float | None, short_path: Pa
         assert watch.look() is not None
         before = given(slurm)
         assert lease is not None or nices(slurm) != {"0"}
-        for how, said in (("fails", "Unable to contact"), ("half", "is no JSON"), ("nothing", "is no JSON")):
+        for how, said in (("fails", "Unable to contact"), ("half", "is not JSON"), ("nothing", "is not JSON")):
             squeue.does(how)
             slurm.tell("sbatch", "--output=/dev/null", "--chdir=/", "--wrap=sleep 20000", "--nodes=8", "--time=5")
             assert watch.look() is None

@@ -38,7 +38,7 @@ def lines_of(data: Any, path: str) -> Iterator[str]:
     for k, job in enumerate(jobs, 1):
         if not isinstance(job, dict) or not isinstance(job.get("time"), dict):
             what = "it has no times under 'time', as jobs of squeue" if isinstance(job, dict) else "it is not an object"
-            raise TraceError(f"{path}, job {k}: {what}; give what `sacct --json` prints.")
+            raise TraceError(f"{path}, job {k}: {what}; dump with sacct --json.")
         yield "|".join(" ".join(_printed(text).split()).replace("|", BAR) for text in _texts(job))
 
 

@@ -139,7 +139,7 @@ def check_file(found: os.stat_result, path: Path) -> None:
     elif not stat.S_ISREG(found.st_mode):
         what = "it is no regular file"
     elif (whose := ownership.owner_of(found)) != user():
-        what = f"it is {name_of(whose)}'s, and this process runs as {name_of(user())}"
+        what = f"it belongs to {name_of(whose)}, and this process runs as {name_of(user())}"
     elif found.st_mode & WRITABLE_BY_OTHERS:
         what = f"its mode {_mode(found)} lets others write it (chmod go-w removes that right)"
     elif found.st_nlink > 1:

@@ -253,5 +253,5 @@ def test_jobs_are_named_as_squeue_does() -> None:
     for stranger in ("9_4", "77", "9_x"):
         with pytest.raises(SteerError, match=f"Job {stranger}: the queue has no such job"):
             why(here, stranger)
-    with pytest.raises(SteerError, match=r"Job 1: it has nodes since .*, and does not wait"):
+    with pytest.raises(SteerError, match=r"Job 1: it has nodes since .* and does not wait"):
         why(here, 1)

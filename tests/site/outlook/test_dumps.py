@@ -88,7 +88,7 @@ def test_older_dumps_and_dumps_without_a_queue_are_read(made: Path, tmp_path: Pa
     (folder / "queue.txt").unlink()
     bare = present(folder)
     assert len(bare.queue.waiting) == len(full.waiting)
-    assert any("there is no queue.txt" in note for note in bare.notes)
+    assert any("the dump has no queue.txt" in note for note in bare.notes)
     assert any(note.startswith("assumed: the nodes of") for note in bare.notes)
 
 
@@ -109,7 +109,7 @@ def test_a_job_may_ask_for_one_feature_or_another(made: Path, tmp_path: Path, ma
 @pytest.mark.parametrize(
     ("line", "told"),
     [("7|main", "it has 2 cells"), ("x|{}", "x is not a job like 17 or 17_3"),
-     ("7|{}", "submit_time=yesterday is no time")],
+     ("7|{}", "submit_time=yesterday is not a time")],
 )  # fmt: skip
 def test_what_is_no_queue_is_refused(made: Path, tmp_path: Path, line: str, told: str) -> None:
     """The line and what is wrong with it are said."""

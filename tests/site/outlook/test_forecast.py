@@ -63,7 +63,7 @@ def test_without_backfilling_nobody_starts_before_those_in_front() -> None:
     assert any("as Slurm's backfilling does" in note for note in found.notes)
     found = forecast(seen(*jobs, settings={"SchedulerType": "sched/builtin"}), draws=1)
     assert [one.median - NOW for one in found.forecasts] == [1200.0, 1800.0]
-    assert any("sched/builtin backfills nothing" in note for note in found.notes)
+    assert any("sched/builtin does not backfill" in note for note in found.notes)
 
 
 def test_without_a_past_ranges_are_points_and_it_is_said() -> None:

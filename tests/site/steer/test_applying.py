@@ -107,7 +107,7 @@ def test_an_update_that_fails_takes_back_the_others(which: int, tmp_path: Path) 
             if command[0] == verb and {f"JobId={number}", str(number)} & set(command) and "Nice=0" not in command
             else None
         )
-        with pytest.raises(SteerError, match=r"Access/permission denied.*taken back"):
+        with pytest.raises(SteerError, match=r"Access/permission denied.*this plan are undone"):
             hand_of(fake, tmp_path / f"{verb}.json").apply(found)
         assert is_as_before(fake, before)
 
@@ -118,7 +118,7 @@ def test_a_controller_that_has_gone_is_said_with_the_undo_file(tmp_path: Path) -
     before = dict(fake.jobs)
     found = planned(fake)
     fake.fails = lambda _: "Unable to contact slurm controller" if len(fake.changed) >= 2 else None
-    with pytest.raises(SteerError, match=r"could not be given back .*undo\.json.*fedsched apply --undo"):
+    with pytest.raises(SteerError, match=r"this plan are undone, but not of .*undo\.json.*fedsched apply --undo"):
         hand_of(fake, tmp_path / "undo.json").apply(found)
     fake.fails = lambda _: None
     hand_of(fake, tmp_path / "undo.json").restore()
@@ -139,7 +139,7 @@ def test_a_controller_that_has_gone_is_asked_no_more(tmp_path: Path) -> None:
         return "Unexpected message received for job 7"  # what `scontrol update` of a real Slurm says then
 
     fake.fails = nobody_there
-    with pytest.raises(SteerError, match="could not be given back"):
+    with pytest.raises(SteerError, match="this plan are undone, but not of"):
         hand_of(fake, tmp_path / "undo.json").apply(found)
     assert len(missed) == 2  # a change, and the first to be taken back
     with pytest.raises(SteerError, match="still to be undone"):
@@ -286,9 +286,9 @@ def test_a_federation_that_is_not_synced_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("", "no undo file"),
-        ("[]", "no undo file"),
-        ('{"kind": "fedsched undo 2", "cluster": "fake"}', "no undo file"),
+        ("", "not an undo file"),
+        ("[]", "not an undo file"),
+        ('{"kind": "fedsched undo 2", "cluster": "fake"}', "not an undo file"),
         ('{"kind": "fedsched undo 9", "cluster": "fake", "jobs": {}}', "undo it with the version"),
         (
             '{"kind": "fedsched undo 2", "cluster": "other", "jobs": {}, "deadlines": {}, "promised": {}}',

@@ -198,7 +198,7 @@ def test_a_look_that_finds_a_priority_set_by_hand_sends_no_more(tmp_path: Path) 
 def test_leases_are_not_rationed(tmp_path: Path) -> None:
     """An order by begin times holds only where all that are to wait have one; no change at all is none to allow."""
     undo = Undo.open(tmp_path / "undo.json", "fake")
-    with pytest.raises(SteerError, match="most=2 does not go with a lease"):
+    with pytest.raises(SteerError, match="most=2 cannot be combined with a lease"):
         Watch(crowd(1), undo, replace(AIMS, most=2), lease=LEASE)
     with pytest.raises(SteerError, match="most=0 must be at least 1"):
         Aims(most=0)

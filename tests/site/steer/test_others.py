@@ -58,7 +58,7 @@ def test_a_nice_that_somebody_changed_is_theirs_from_then_on(tmp_path: Path) -> 
     last = watch.look()
     assert last is not None
     assert job not in last.steered
-    assert sum(f"job {job}: it was changed outside fedscheds Nice" in line for line in told) == 1
+    assert sum(f"job {job}: its Nice was changed outside fedsched" in line for line in told) == 1
     watch.close()
     assert fake.jobs[job].nice == 3_333
     assert all(one.nice == 0 for one in fake.jobs.values() if one.id != job)
@@ -189,7 +189,7 @@ def test_one_at_a_time(tmp_path: Path) -> None:
         assert other.stdout is not None
         assert other.stdout.readline() == "has it\n"
         fake = crowd(1)
-        with pytest.raises(SteerError, match=rf"undo\.json: another fedsched \(process {other.pid}\) steers by it"):
+        with pytest.raises(SteerError, match=rf"undo\.json: another fedsched \(process {other.pid}\) uses it"):
             watching(fake, path).run(lambda _: None, looks=1)
         assert fake.changed == []
         if kill:

@@ -238,7 +238,7 @@ def test_a_cluster_that_does_not_have_it_stops() -> None:
 
     for one in fake.clusters.values():
         one.before = revoked
-    with pytest.raises(SteerError, match="another cluster's, after Clusters="):
+    with pytest.raises(SteerError, match="another cluster, after Clusters="):
         PlacementChanger(fake, PlacementUndo(None)).carry_out(found, found.placements)
     assert len(fake.changed) == 2
 

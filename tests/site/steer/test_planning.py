@@ -104,7 +104,7 @@ def test_shares_count_unless_they_are_watched() -> None:
 def test_basic_priorities_do_not_move() -> None:
     """They are the order of ids, and a gap of 1 is enough; an unknown kind is refused."""
     assert planned(crowd(1, settings={"PriorityType": "priority/basic"})).gap == 1
-    with pytest.raises(SteerError, match="PriorityType=priority/site: how its priorities move is not known"):
+    with pytest.raises(SteerError, match="PriorityType=priority/site: how its priorities change is not known"):
         planned(crowd(1, settings={"PriorityType": "priority/site"}))
 
 

@@ -90,14 +90,14 @@ def test_a_command_that_fails_is_no_empty_queue(command: tuple[str, ...]) -> Non
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("", "no JSON"),
-        ("[]", "no table"),
+        ("", "is not JSON"),
+        ("[]", "is not a table"),
         ('{"jobs": [], "errors": [{"error": "x"}]}', "it reports errors"),
         ('{"errors": []}', "no list of jobs"),
         ('{"jobs": [{"job_id": 4, "job_state": ""}]}', "job 4: it has no job_state"),
         ('{"jobs": [{"job_state": "PENDING"}]}', r"job \?: job_id is missing"),
-        ('{"jobs": [{"job_id": 4, "job_state": "PENDING", "priority": "high"}]}', "nothing of priority"),
-        ('{"jobs": [{"job_id": 4, "job_state": "PENDING", "priority": 1, "array_task_string": "x"}]}', "no tasks"),
+        ('{"jobs": [{"job_id": 4, "job_state": "PENDING", "priority": "high"}]}', "priority is missing or not"),
+        ('{"jobs": [{"job_id": 4, "job_state": "PENDING", "priority": 1, "array_task_string": "x"}]}', "are not tasks"),
     ],
 )
 def test_what_is_no_queue_is_refused(text: str, complaint: str) -> None:
@@ -113,7 +113,7 @@ def test_what_is_no_queue_is_refused(text: str, complaint: str) -> None:
         ("JobId=x JobState=PENDING NumCPUs=1 NumNodes=1 Priority=1 Nice=0 Partition=p", "JobId=x is not a whole"),
         (
             "JobId=1 JobState=PENDING NumCPUs=1 NumNodes=1 Priority=1 Nice=0 Partition=p SubmitTime=today",
-            "SubmitTime=today is no time in seconds",
+            "SubmitTime=today is not a time in seconds",
         ),
     ],
 )
@@ -257,7 +257,7 @@ def test_a_job_that_cannot_be_read_is_left_out_and_said() -> None:
 def test_a_queue_of_which_nothing_can_be_read_is_no_empty_one() -> None:
     """If no job can be read, the format is another one; and a job without a number may be any."""
     fake = FakeSlurm.of(Job(4, tasks="x"), Job(5, tasks="x"))
-    with pytest.raises(SteerError, match="job 4: x are no tasks"):
+    with pytest.raises(SteerError, match="job 4: x are not tasks"):
         read_queue(fake)
     text = json.dumps({"jobs": [REQUEUED, REQUEUED | {"job_id": None}]})
     with pytest.raises(SteerError, match=r"job \?: job_id is missing"):

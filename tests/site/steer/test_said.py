@@ -62,7 +62,7 @@ def test_a_nice_that_somebody_changes_is_said_to_be_that(tmp_path: Path) -> None
             fake.jobs[first] = replace(fake.jobs[first], nice=77_777)
 
     fake.before = other
-    with pytest.raises(SetByHandError, match=rf"Job {first}: its Nice is 77777 after Nice=\d+, so somebody else has"):
+    with pytest.raises(SetByHandError, match=rf"Job {first}: its Nice is 77777 after Nice=\d+, so it was changed"):
         hand_of(fake, tmp_path / "undo.json").apply(found)
 
 

@@ -102,9 +102,9 @@ def test_a_folder_that_a_user_has_made_is_not_the_state_s(
     monkeypatch.chdir(own)
     somebodys(own, monkeypatch)
     for named in ({"undo_file": Path("undo.json")}, {"state": own}, {"state": own / "new"}):
-        with pytest.raises(SteerError, match=f"{SOMEBODY}'s"):
+        with pytest.raises(SteerError, match=f"belongs to {SOMEBODY}"):
             watch.command(looks=1, **named)
-        with pytest.raises(SteerError, match=f"{SOMEBODY}'s"):
+        with pytest.raises(SteerError, match=f"belongs to {SOMEBODY}"):
             apply.command(undo=True, **named)
     assert not list(own.iterdir())
 
@@ -178,10 +178,10 @@ def test_a_folder_that_others_may_exchange_is_refused(own: Path, monkeypatch: py
     inner = own / "inner"
     inner.mkdir(mode=0o700)
     own.chmod(0o777)
-    assert "its mode 0777 lets others exchange" in refused(inner / "undo.json")
+    assert "its mode 0777 lets others replace" in refused(inner / "undo.json")
     own.chmod(0o770)
     monkeypatch.setattr(ownership, "is_own_group", lambda _: False)
-    assert "its mode 0770 lets others exchange" in refused(inner / "undo.json")
+    assert "its mode 0770 lets others replace" in refused(inner / "undo.json")
     monkeypatch.setattr(ownership, "is_own_group", lambda _: True)
     Undo.open(inner / "undo.json", "fake")
     own.chmod(0o1777)
@@ -202,7 +202,7 @@ def test_what_is_somebody_elses_is_refused(
     if not whose.endswith(".json"):
         (tmp_path / whose).chmod(mode)
     somebodys(tmp_path / whose, monkeypatch)
-    assert f"{SOMEBODY}'s" in refused(path)
+    assert f"belongs to {SOMEBODY}" in refused(path)
 
 
 def test_links_on_the_way_are_followed_that_are_our_own(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,7 +214,7 @@ def test_links_on_the_way_are_followed_that_are_our_own(own: Path, monkeypatch: 
         undo = Undo.open(path, "fake")
         undo.promise({10: 1.0})
     assert (own / "real" / "undo.json").exists() is False  # no job is in it
-    assert "links lead" in refused(own / "ring" / "undo.json")
+    assert "links are on the path" in refused(own / "ring" / "undo.json")
     somebodys(own / "there", monkeypatch)
     assert "could make it lead elsewhere" in refused(own / "there" / "undo.json")
 

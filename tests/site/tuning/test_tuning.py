@@ -145,7 +145,7 @@ def test_genes_that_change_nothing_are_refused_by_name(tmp_path: Path) -> None:
         fs.tune(path, log(), genes=["PriorityWeightAge"])
     with pytest.raises(ValueError, match="gene"):
         fs.tune(path, log(), genes=["bf_magic"])
-    with pytest.raises(ValueError, match="give two whole numbers from 10 on"):
+    with pytest.raises(ValueError, match="must be two whole numbers of at least 10"):
         fs.tune(path, log(), genes={"bf_max_job_test": (1, 5)})
     found = fs.tune(path, log(), genes={"BF_MAX_JOB_TEST": (20, 30)}, objectives=("mean_wait",), simulations=40)
     assert found.genes == ("bf_max_job_test",)

@@ -118,7 +118,7 @@ def test_a_part_is_left_out_by_name_alone(tmp_path: Path, monkeypatch: pytest.Mo
     assert "without shares\n" in (tmp_path / "dump/dump.txt").read_text(encoding="utf-8")
     with pytest.raises(UnknownNameError, match=r"Unknown part of a dump 'share'\. Did you mean 'shares'"):
         dump(tmp_path / "other", without=("share",))
-    with pytest.raises(ValueError, match="without='jobs': a dump without it is none"):
+    with pytest.raises(ValueError, match="without='jobs': every dump needs it"):
         dump(tmp_path / "other", without=("jobs",))
 
 

@@ -81,7 +81,7 @@ def test_a_fact_that_is_none_is_refused(easy: Path) -> None:
 
 @pytest.mark.parametrize(
     ("file", "told"),
-    [("dump.txt", "it has no dump.txt, so it is no whole dump"), ("jobs.sacct", "it has no jobs.sacct"),
+    [("dump.txt", "it has no dump.txt, so the dump is incomplete"), ("jobs.sacct", "it has no jobs.sacct"),
      ("config.txt", "it has no config.txt")],
 )  # fmt: skip
 def test_half_a_dump_is_none(file: str, told: str, tmp_path: Path) -> None:
