@@ -148,7 +148,7 @@ def test_the_first_line_of_everything_says_the_reading(instances: list[Instance]
         assert str(said).splitlines()[0] == KNOWN
     for page in (found._repr_html_(), found.table()._repr_html_()):
         assert page.startswith(f"<table><caption>{KNOWN}<br>")
-    assert found.table().to_pandas().attrs["reading"] == KNOWN
+    assert found.table().to_frame().attrs["reading"] == KNOWN
     for ax in (found.plot_ranks(), found.plot_profile()):
         assert ax.get_title(loc="left").replace("\n", " ") == KNOWN
     found.report(tmp_path / "page.html")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from fedsched.comparison.convenience import ComparisonConvenience
 from fedsched.core.text import one_line
 from fedsched.model.jobs.assumed import ENERGIES, WATTS_MARK
 from fedsched.model.reading import CLAIRVOYANT, in_words
@@ -14,7 +15,6 @@ from fedsched.search.problem.objectives import MAXIMISED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from os import PathLike
 
     from numpy.typing import NDArray
 
@@ -82,7 +82,7 @@ class RunRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(ComparisonConvenience):
     """All runs asked for, in the order asked: instances, methods, seeds.
 
     A *measure* below is the name of an objective that all instances share. If all instances have several objectives, it
@@ -112,7 +112,7 @@ class Comparison:
         return str(self.table()) if self.records else "a comparison without runs"
 
     def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
+        return self.table()._repr_html_() if self.records else str(self)
 
     @property
     def reading(self) -> str:
@@ -214,55 +214,6 @@ class Comparison:
         from fedsched.comparison.statistics import pairs
 
         return replace(pairs(self.scores(measure, by=by), against=against, alpha=alpha), reading=self.reading)
-
-    def plot_ranks(
-        self, measure: str | None = None, *, by: Blocks = "instance", alpha: float = 0.05, ax: Any = None
-    ) -> Any:
-        """Return the axes with the critical-difference diagram."""
-        from fedsched.comparison.statistics import critical_difference
-        from fedsched.plot import ranks, style
-
-        scores = self.scores(measure, by=by)
-        difference = critical_difference(len(scores.methods), len(scores.blocks), alpha)
-        title = style.wrapped(self.reading)
-        return ranks.draw(scores.average_ranks(), difference=difference, alpha=alpha, title=title, ax=ax)
-
-    def plot_profile(
-        self, measure: str | None = None, *, by: Blocks = "instance", most: float | None = None, ax: Any = None
-    ) -> Any:
-        """Return the axes with the performance profile, up to the factor `most` of the best."""
-        from fedsched.plot import profile, style
-
-        scores = self.scores(measure, by=by)
-        mark = self.mark(scores.measure)
-        value = f"{scores.measure} ({mark})" if mark else scores.measure
-        return profile.draw(scores.costs(), value=value, most=most, title=style.wrapped(self.reading), ax=ax)
-
-    def report(
-        self,
-        path: str | PathLike[str],
-        *,
-        title: str = "",
-        repeat: str = "",
-        by: Blocks = "instance",
-        alpha: float = 0.05,
-    ) -> None:
-        """Write one HTML page that needs no network and no script: tables, tests, both pictures, how to repeat it.
-
-        Parameters
-        ----------
-        path
-            The page's file.
-        title
-            The page's heading.
-        repeat
-            The command or code that made the comparison, quoted in the page; by default code made from the runs.
-        by, alpha
-            As in `pairs`.
-        """
-        from fedsched.comparison.report import write
-
-        write(self, path, title=title, repeat=repeat, by=by, alpha=alpha)
 
 
 # Files written before lines had a reading: all their runs were made like this.

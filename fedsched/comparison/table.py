@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fedsched.bounds.cost.charges import is_useful
 from fedsched.comparison.scores import FIRST, SAME, is_maximised, measured
-from fedsched.core.errors import pandas_for
+from fedsched.core.frames import frame_of
+from fedsched.core.moved import Renamed
 from fedsched.core.text import html as escape
-from fedsched.core.text import one_line
-from fedsched.optimize.result.printed import UNITS, number, share
+from fedsched.core.text import latex, one_line
+from fedsched.model.schedule.metrics import UNITS
+from fedsched.optimize.result.printed import number, share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from fedsched.comparison.record import Comparison, RunRecord
 
 HEADS = ("instance", "method", "runs", "failed", "median", "quartiles", "range", "gap", "to")
+MEDIAN = HEADS.index("median")
+LEFT = (0, 1, len(HEADS) - 1)  # columns of words
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +71,9 @@ class Table:
     def __str__(self) -> str:
         lines = [HEADS, *(tuple(map(one_line, row.cells())) for row in self.rows)]
         widths = [max(len(line[k]) for line in lines) for k in range(len(HEADS))]
-        left = (0, 1, len(HEADS) - 1)
 
         def text(cells: Sequence[str]) -> str:
-            sides = [str.ljust if k in left else str.rjust for k in range(len(HEADS))]
+            sides = [str.ljust if k in LEFT else str.rjust for k in range(len(HEADS))]
             return "  ".join(side(c, w) for side, c, w in zip(sides, cells, widths, strict=True)).rstrip()
 
         head = f"{one_line(self.title())}; * = best median of the instance"
@@ -99,11 +102,38 @@ class Table:
         unit = f", {UNITS[self.measure]}" if UNITS.get(self.measure) else ""
         return f"{self.measure}{unit}{mark} ({'more' if is_maximised(self.measure) else 'less'} is better)"
 
-    def to_pandas(self) -> Any:
-        """Return the table as a DataFrame, with a row per instance and method."""
-        frame = pandas_for("Table.to_pandas").DataFrame([asdict(row) for row in self.rows])
-        frame.attrs["reading"] = self.reading
-        return frame
+    def to_frame(self) -> Any:
+        """Return one row per instance and method: see `Schedule.to_frame`."""
+        columns = {one.name: [getattr(row, one.name) for row in self.rows] for one in fields(Row)}
+        return frame_of(columns, {"reading": self.reading})
+
+    to_pandas = Renamed("to_frame")
+
+    def to_latex(self) -> str:
+        r"""Return the table in LaTeX, for \usepackage{booktabs}; the best medians of each instance are bold.
+
+        Columns without any value are left out. Measure and reading stand above it as comments.
+        """
+        rows = [[latex(cell.strip()) for cell in replace(row, best=False).cells()] for row in self.rows]
+        for row, cells in zip(self.rows, rows, strict=True):
+            if row.best:
+                cells[MEDIAN] = rf"\textbf{{{cells[MEDIAN]}}}"
+        kept = [k for k in range(len(HEADS)) if any(cells[k] for cells in rows)]
+        lines, above = [], ""
+        for row, cells in zip(self.rows, rows, strict=True):
+            if above and row.instance != above:
+                lines.append(r"\addlinespace")
+            if row.instance == above:
+                cells[0] = ""
+            lines.append(" & ".join(cells[k] for k in kept).lstrip() + r" \\")
+            above = row.instance
+        said = [f"% {one_line(line)}" for line in (self.reading, self.title(), *self.facts) if line]
+        sides = "".join("l" if k in LEFT else "r" for k in kept)
+        head = " & ".join(HEADS[k] for k in kept) + r" \\"
+        return "\n".join([
+            *said, rf"\begin{{tabular}}{{{sides}}}", r"\toprule", head, r"\midrule", *lines, r"\bottomrule",
+            r"\end{tabular}",
+        ])  # fmt: skip
 
 
 def table_of(comparison: Comparison, measure: str | None = None) -> Table:

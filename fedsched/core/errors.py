@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from string import Formatter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from fedsched.core.text import one_line
 
@@ -100,17 +100,6 @@ class TooFewRunsError(FedschedError, ValueError):
 
 class MissingExtraError(FedschedError, ImportError):
     """A feature needs an optional dependency; the message names the extra to install."""
-
-
-def pandas_for(what: str) -> Any:
-    """Return the module pandas, or raise an error that says how to install it."""
-    try:
-        import pandas
-    except ImportError as error:
-        raise MissingExtraError(
-            f"{what} needs pandas, which is not installed; install the extra: pip install 'fedsched[notebook]'."
-        ) from error
-    return pandas
 
 
 def shortened(value: object, most: int = 80) -> str:

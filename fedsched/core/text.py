@@ -43,6 +43,26 @@ def html(text: object) -> str:
     return _html.escape(terminal(text))
 
 
+def html_table(header: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
+    """Return a table in HTML: a row of column names, and rows of cells."""
+
+    def line(cells: Iterable[object], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{html(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+    return f"<table>{line(header, 'th')}{''.join(line(row, 'td') for row in rows)}</table>"
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "–": "--", **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+}  # fmt: skip
+
+
+def latex(text: object) -> str:
+    """Return text for a place in LaTeX: on one line, with every sign that TeX would act on escaped."""
+    return one_line(text).translate(str.maketrans(_LATEX))
+
+
 def picture_name(name: object) -> str:
     """Return a name for a picture: no formulas, nothing that XML forbids, at most 48 characters."""
     text = one_line(name)

@@ -58,7 +58,7 @@ def workload_of(call: str, field: str, given: object) -> Workload:
 
         return read(given)
     if _is_table(given):
-        return Workload.from_pandas(given)
+        return Workload.from_frame(given)
     if _is_row_of(given, Job):
         return Workload.from_jobs(given)
     raise TypeError(f"{call}: {field}={_shown(given)} is no table of jobs; give {_OF_JOBS}.")

@@ -11,7 +11,7 @@ from fedsched.plot import convergence, gantt, pareto, style
 
 if TYPE_CHECKING:
     from fedsched.model.schedule.schedule import Schedule
-    from fedsched.optimize.result import Result
+    from fedsched.optimize.result import Front, Result
 
 SHOWN = ("fcfs", "easy", "conservative", "easy-sjbf", "laf-greedy")  # baselines beside the front
 WORST = 2.0  # baselines farther above the best, as a factor, would squeeze even an inset's front into a corner
@@ -27,10 +27,7 @@ def draw_result(result: Result, schedule: Schedule | None = None) -> Any:
 
     figure = Figure(figsize=(10, 8), layout="constrained")
     panels = figure.subplot_mosaic([["front", "progress"], ["gantt", "gantt"]], height_ratios=(1, 1.2))
-    if len(result.objectives) == 2:
-        _draw_front(result, panels["front"])
-    else:
-        _draw_values(result, panels["front"])
+    front_on(result, panels["front"])
     _draw_progress(result, panels["progress"])
     gantt.draw(result.knee() if schedule is None else schedule, panels["gantt"])
     return figure
@@ -41,8 +38,35 @@ def draw_front(result: Result) -> Any:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6, 4.5), layout="constrained")
-    (_draw_front if len(result.objectives) == 2 else _draw_values)(result, figure.subplots())
+    front_on(result, figure.subplots())
     return figure
+
+
+def front_on(result: Result, ax: Any) -> Any:
+    """Return the axes with the front, baselines and bounds; unless there are two objectives, the first one's values."""
+    (_draw_front if len(result.objectives) == 2 else _draw_values)(result, ax)
+    return ax
+
+
+def draw_plans(front: Front, ax: Any = None) -> Any:
+    """Return the axes with the plans of a front alone.
+
+    A front of two objectives is a staircase. With one or more than two, each plan is a line across the objectives,
+    from the front's best value (0) to its worst (1); the knee's line is black.
+    """
+    if len(front.objectives) == 2:
+        first, second = front.objectives
+        maximised = front.signs < 0
+        return pareto.draw({"front": front.values}, objectives=(first, second), ax=ax,
+                           maximised=(bool(maximised[0]), bool(maximised[1])))  # fmt: skip
+    ax = style.axes(ax)
+    at, knee = np.arange(len(front.objectives)), front.knee_index()
+    for k, row in enumerate(front.scaled()):
+        colour, wide = ("black", 2.0) if k == knee else (style.LINES[0], 0.8)
+        ax.plot(at, row, color=colour, linewidth=wide, marker="o", markersize=3, zorder=3 if k == knee else 2)
+    style.dress(ax, x="", y="0 is the front's best, 1 its worst")
+    ax.set_xticks(at, [style.label_of(name) for name in front.objectives])
+    return ax
 
 
 def _draw_progress(result: Result, ax: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from fedsched.model.schedule.metrics import SHARES, scale_of
+from fedsched.model.schedule.metrics import SHARES, scale_of, with_unit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,10 +15,7 @@ GAP = "\u00a0"  # between a number and its unit, where no line may break
 
 def measure(name: str, value: float) -> str:
     """Return a metric's value with its unit; of any other objective, the bare number."""
-    if value != value:
-        return "–"
-    unit, size = scale_of(name, value)
-    return share(value) if name in SHARES else f"{number(value / size)}{GAP if unit else ''}{unit}"
+    return with_unit(name, value, gap=GAP)
 
 
 def column(name: str, values: Sequence[float]) -> tuple[str, list[str]]:
@@ -40,10 +37,7 @@ def number(value: float) -> str:
 
 def share(value: float) -> str:
     """Return a share in percent."""
-    if value != value:
-        return "–"
-    small = 0.0 < abs(value) < 0.001
-    return f"{100 * value:.{'2g' if small else '1f'}}{GAP}%"
+    return with_unit(SHARES[0], value, gap=GAP)
 
 
 def duration(seconds: float) -> str:

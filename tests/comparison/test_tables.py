@@ -63,12 +63,36 @@ def test_a_method_that_always_fails_has_an_empty_row(makespans: Callable[..., Co
 def test_the_table_in_pandas_and_html(makespans: Callable[..., Comparison]) -> None:
     """Tests that a DataFrame has a row for each and numbers in it, and that HTML escapes names."""
     found = makespans({("<x>", "a"): [1.0], ("<x>", "b"): [2.0]}, bounds=(1.0,)).table()
-    frame = found.to_pandas()
+    frame = found.to_frame()
     assert frame["median"].tolist() == [1.0, 2.0]
     assert frame["gap"].tolist() == [0.0, 1.0]
     assert frame["instance"].tolist() == ["<x>", "<x>"]
     assert "&lt;x&gt;" in found._repr_html_()
     assert "<x>" not in found._repr_html_()
+
+
+def test_the_table_in_latex(makespans: Callable[..., Comparison]) -> None:
+    """Tests the whole text: names are escaped, the best are bold, empty columns are left out."""
+    values = {("50 %_{x}", "a\\b"): [1.0, 3.0], ("50 %_{x}", "b"): [4.0, 4.0], ("y", "a\\b"): [2.5, 2.5],
+              ("y", "b"): [2.5, 2.5]}  # fmt: skip
+    assert makespans(values).to_latex() == r"""% makespan, s (less is better)
+\begin{tabular}{llrrrr}
+\toprule
+instance & method & runs & median & quartiles & range \\
+\midrule
+50 \%\_\{x\} & a\textbackslash{}b & 2 & \textbf{2} & 1.5 -- 2.5 & 1 -- 3 \\
+& b & 2 & 4 & 4 -- 4 & 4 -- 4 \\
+\addlinespace
+y & a\textbackslash{}b & 2 & \textbf{2.5} & 2.5 -- 2.5 & 2.5 -- 2.5 \\
+& b & 2 & \textbf{2.5} & 2.5 -- 2.5 & 2.5 -- 2.5 \\
+\bottomrule
+\end{tabular}"""
+
+
+def test_the_former_name_of_a_tables_frame_warns(makespans: Callable[..., Comparison]) -> None:
+    """Tests that `to_pandas` is `to_frame`."""
+    with pytest.warns(DeprecationWarning, match=r"Table\.to_pandas is now to_frame"):
+        assert makespans(TWO).table().to_pandas().shape[0] == 4
 
 
 def test_ranks_are_averaged_over_runs_or_instances(makespans: Callable[..., Comparison]) -> None:

@@ -168,6 +168,7 @@ PRINTED: dict[str, Callable[[str], object] | None] = {
     "NodeUse": node_use,
     "Slurm": lambda name: Slurm(SlurmConf("slurm.conf", {"clustername": name}, {}, {}, {})),
     "Result": result,
+    "Front": lambda name: Front(("makespan",), np.array([[5.0]]), (PlannedQueue(policy=name),)),
     "PlannedQueue": lambda name: PlannedQueue(policy=name),
     "Rules": lambda name: Rules(name=name),
     "RunRecord": run,
@@ -241,7 +242,16 @@ def test_nouns_print_names_that_do_nothing(kind: str, name: str) -> None:
 
 
 @names
-@pytest.mark.parametrize("kind", ["Schedule", "Result", "Table"])
+@pytest.mark.parametrize("kind", ["Schedule", "Result", "Front", "Comparison"])
+def test_summaries_show_names_that_do_nothing(kind: str, name: str) -> None:
+    """Tests that no name adds a line, or a sign that a terminal acts on, to a summary of at most five lines."""
+    said = PRINTED[kind](name).summary()  # type: ignore[misc]
+    assert hostile.acting(said, lines="\n") == []
+    assert said.count("\n") == PRINTED[kind]("plain").summary().count("\n") < 5  # type: ignore[misc]
+
+
+@names
+@pytest.mark.parametrize("kind", ["Schedule", "Result", "Front", "Table"])
 def test_notebooks_show_names_as_text(kind: str, name: str) -> None:
     """Tests that a name brings no tag, no handler and no control sign into a notebook, and is there to be read."""
     noun: Any = PRINTED[kind](name)  # type: ignore[misc]

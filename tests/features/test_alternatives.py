@@ -97,7 +97,7 @@ def test_files_keep_them(tmp_path: Path) -> None:
     JOBS.write(tmp_path / "jobs.csv")
     assert "4x10/12|2x18/20|1x32/40" in (tmp_path / "jobs.csv").read_text()
     assert fs.read(tmp_path / "jobs.csv") == JOBS
-    assert fs.Workload.from_pandas(JOBS.to_pandas()) == JOBS
+    assert fs.Workload.from_frame(JOBS.to_frame()) == JOBS
     assert fs.Workload.from_jobs(list(JOBS)) == JOBS
     JOBS.write(tmp_path / "jobs.json")
     assert fs.read(tmp_path / "jobs.json").alternatives == JOBS.alternatives

@@ -67,9 +67,9 @@ def test_who_waits_for_a_task_that_fails_never_starts() -> None:
 def test_files_have_what_it_means(tmp_path: Path) -> None:
     """A table may say aftercorr; what is written says the afterok of each task, and reads as the same jobs."""
     jobs = two_arrays()
-    table = jobs.to_pandas()
+    table = jobs.to_frame()
     table["after"] = ["", "", "", "aftercorr:1", "aftercorr:3+2s", "aftercorr:1", "aftercorr:2"]
-    assert fs.Workload.from_pandas(table) == jobs
+    assert fs.Workload.from_frame(table) == jobs
     table.to_csv(tmp_path / "asked.csv", index=False)
     assert fs.read(tmp_path / "asked.csv").after == jobs.after
     for name in ("jobs.csv", "jobs.json"):

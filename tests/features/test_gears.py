@@ -211,7 +211,7 @@ def test_files_keep_gears(tmp_path: Path) -> None:
     jobs = fs.generate.gears(JOB, ONE)
     assert str(jobs.alternatives) == "1 job of several shapes to choose from, at most 2"
     for one in (jobs, fs.generate.geared(JOB, ONE, 1), with_shapes(jobs, ONE, np.array([1]))):
-        assert fs.Workload.from_pandas(one.to_pandas()) == one
+        assert fs.Workload.from_frame(one.to_frame()) == one
     slow = with_shapes(jobs, ONE, np.array([1]))
     ran = fs.simulate(slow, ONE, alternatives="free")
     ran.to_csv(tmp_path / "schedule.csv")

@@ -204,11 +204,11 @@ def test_needs_come_back_from_files(tmp_path: Path, name: str) -> None:
     assert fs.read(tmp_path / name).pools == JOBS.pools
 
 
-def test_needs_come_back_from_pandas() -> None:
+def test_needs_come_back_from_frame() -> None:
     """Tests that a table of pandas has a column a pool, and gives it back."""
-    frame = JOBS.to_pandas()
+    frame = JOBS.to_frame()
     assert frame["pool.ansys"].tolist() == [2, 0, 1, 1]
-    assert fs.Workload.from_pandas(frame) == JOBS
+    assert fs.Workload.from_frame(frame) == JOBS
 
 
 def test_a_log_has_no_place_for_needs(tmp_path: Path) -> None:

@@ -217,7 +217,7 @@ def test_a_miscall_is_told_the_call_that_works(case: str) -> None:
 
 def test_generators_and_gangs_take_what_is_plain_in_meaning() -> None:
     """A table of pandas stands for its jobs, and a number of nodes for a machine, where jobs are made or changed."""
-    table = JOBS.to_pandas()
+    table = JOBS.to_frame()
     assert generate.estimates(table, "factor") == generate.estimates(JOBS, "factor")
     assert generate.communication(table, bandwidth="1M") == generate.communication(JOBS, bandwidth="1M")
     assert generate.planted(4, jobs=3)[0] == generate.planted(MACHINE, jobs=3)[0]

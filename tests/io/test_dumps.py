@@ -183,7 +183,7 @@ def test_dumps_of_two_months_are_one_log(mark: str, tmp_path: Path) -> None:
     assert (jobs.cleaning.headers, jobs.cleaning.repeated, jobs.cleaning.renumbered) == (1, 1, 0)
     assert (jobs.cleaning.records, jobs.cleaning.kept, jobs.cleaning.dropped) == (4, 3, 1)
     assert "1 repeated lines of column names skipped; 1 dropped: rows that repeat another, sign by sign" in str(jobs)
-    assert jobs.to_pandas().equals(read(tmp_path / "whole.sacct").to_pandas())
+    assert jobs.to_frame().equals(read(tmp_path / "whole.sacct").to_frame())
     assert jobs.cleaning.altered
 
 

@@ -110,8 +110,8 @@ def test_columns_come_back_from_tables(field: str, tmp_path: Path) -> None:
     jobs = given(field)
     jobs.write(tmp_path / "a.csv")
     assert fs.read(tmp_path / "a.csv") == jobs
-    frame = jobs.to_pandas()
-    assert fs.Workload.from_pandas(frame) == jobs
+    frame = jobs.to_frame()
+    assert fs.Workload.from_frame(frame) == jobs
     assert {field_of(name) for name in frame.columns} == {None, field}
     assert optional_in({name: frame[name].to_numpy() for name in frame.columns}).keys() == {field}
 

@@ -49,6 +49,28 @@ def test_node_numbers_are_enough_and_lowest_first() -> None:
         assert in_first_cluster == made.counts[job, 0]
 
 
+def test_the_summary_says_waits_use_and_places() -> None:
+    """Tests every figure of the summary by hand: two clusters, four jobs, one of them on both."""
+    jobs = fs.Workload(submit=[0, 0, 2, 4], tasks=[3, 2, 1, 5], runtime=[10, 5, 20, 7.5], name="four")
+    made = fs.simulate(jobs, fs.Federation.of(4, 2))
+    first, slowdown, use, places, reading = made.summary().splitlines()
+    wait, row = made.wait.mean(), made.metrics()
+    ends = f"all 4 jobs of four finish within {row.makespan:.4g} s on {made.federation.name}"
+    assert first == f"easy on fastest: {ends}; the mean wait is {wait:.4g} s."
+    assert f"is {row.bounded_slowdown:.4g}: wait + run" in slowdown
+    assert f"{100 * row.utilisation:.1f} % of the time; the energy is " in use
+    assert "(assumed watts)" in use
+    assert places == "Jobs on each cluster: C1 3, C2 2; 1 job ran on several at once."
+    assert reading == f"Reading: {made.question}."
+
+
+def test_the_summary_of_a_schedule_without_ends_says_so() -> None:
+    """Tests that no figure is made up if no job has finished."""
+    made = schedule()
+    none = replace(made, start=[np.nan] * 4, finish=[np.nan] * 4)
+    assert none.summary().startswith("easy on fastest: none of 4 jobs of workload finishes on ")
+
+
 def test_csv_comes_back_equal(tmp_path: Path) -> None:
     """A schedule read back from its CSV is the same and still passes the check."""
     made = schedule()

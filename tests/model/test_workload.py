@@ -178,25 +178,37 @@ def test_merged_logs_keep_their_jobs_apart() -> None:
     assert [len(users) for users in of] == [2, 2]
 
 
-def test_without_pandas_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that tables of workloads, schedules and comparisons name the extra that they need."""
-    monkeypatch.setitem(sys.modules, "pandas", None)
+def test_without_pandas_tables_are_dictionaries_with_the_same_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that workloads and schedules give the columns of their pandas tables, and that jobs come back."""
     schedule = fs.simulate(fs.Workload(submit=[0], tasks=[1], runtime=[1]), fs.Federation.homogeneous(1))
-    for table in (full().to_pandas, schedule.to_frame):
-        with pytest.raises(fs.errors.MissingExtraError, match=r"pandas, which is not installed; install the extra"):
-            table()
+    several = (full(), schedule)
+    keys = [list(one.to_frame()) for one in several]
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    plain = [one.to_frame() for one in several]
+    assert [type(one) for one in plain] == [dict, dict]
+    assert [list(one) for one in plain] == keys
+    assert plain[1]["finish"].tolist() == [1.0]
+    assert fs.Workload.from_frame(plain[0]).submit.tolist() == full().submit.tolist()
+
+
+def test_former_names_of_tables_warn() -> None:
+    """Tests that `to_pandas` and `from_pandas` are `to_frame` and `from_frame`."""
+    with pytest.warns(DeprecationWarning, match=r"Workload\.to_pandas is now to_frame"):
+        frame = full().to_pandas()
+    with pytest.warns(DeprecationWarning, match=r"Workload\.from_pandas is now from_frame"):
+        assert fs.Workload.from_pandas(frame) == full()
 
 
 def test_tables_of_pandas_go_there_and_back() -> None:
     """Every column comes back, and submit, tasks and runtime are enough."""
     pd = pytest.importorskip("pandas")
-    assert fs.Workload.from_pandas(full().to_pandas()) == full()
+    assert fs.Workload.from_frame(full().to_frame()) == full()
     least = pd.DataFrame({"submit": [0.0], "tasks": [1], "runtime": [2.0]})
-    assert len(fs.Workload.from_pandas(least)) == 1
+    assert len(fs.Workload.from_frame(least)) == 1
     with pytest.raises(ValueError, match="Did you mean 'submit'"):
-        fs.Workload.from_pandas(least.rename(columns={"submit": "submitt"}))
+        fs.Workload.from_frame(least.rename(columns={"submit": "submitt"}))
     with pytest.raises(ValueError, match="'runtime' is missing"):
-        fs.Workload.from_pandas(least.drop(columns="runtime"))
+        fs.Workload.from_frame(least.drop(columns="runtime"))
 
 
 @pytest.mark.parametrize("name", ["w.csv", "w.csv.gz"])

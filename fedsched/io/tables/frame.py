@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.core.errors import LONG_NAME, nearest, pandas_for
+from fedsched.core.errors import LONG_NAME, nearest
+from fedsched.core.frames import frame_of
 from fedsched.model.jobs.job import EXTRAS, OPTIONAL
 from fedsched.model.jobs.workload import Workload
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from fedsched.model.jobs.columns import JobColumns
     from fedsched.model.jobs.job import Job
@@ -133,27 +134,29 @@ def workload_of_rows(jobs: Sequence[Job], *, name: str, nodes: int) -> Workload:
     return workload_of_columns(table, name=name, nodes=nodes)
 
 
-def frame_of_workload(workload: Workload) -> pd.DataFrame:
-    """Return the workload as a pandas table; name, nodes, sites and history are in its `attrs`."""
+def frame_of_workload(workload: Workload) -> Any:
+    """Return the workload as a table; with pandas, name, nodes, sites and history are in its `attrs`."""
     columns = {name: np.array(values) for name, values in columns_of_workload(workload).items()}
-    frame = pandas_for("Workload.to_pandas").DataFrame(columns)
-    frame.attrs = {
+    whole = {
         "name": workload.name,
         "nodes": workload.nodes,
         "sites": list(workload.sites),
         "history": list(workload.history),
     }
-    return frame
+    return frame_of(columns, whole)
 
 
-def workload_of_frame(frame: pd.DataFrame, *, name: str | None, nodes: int | None) -> Workload:
-    """Return the workload in a pandas table; arguments override the table's `attrs`."""
+def workload_of_frame(
+    frame: pd.DataFrame | Mapping[str, ArrayLike], *, name: str | None, nodes: int | None
+) -> Workload:
+    """Return the workload in a table of pandas or a dictionary of columns; arguments override the table's `attrs`."""
+    attrs: Mapping[str, Any] = getattr(frame, "attrs", {})
     return workload_of_columns(
-        {str(column): frame[column].to_numpy() for column in frame.columns},
-        sites=frame.attrs.get("sites"),
-        name=name or str(frame.attrs.get("name", "workload")),
-        nodes=int(frame.attrs.get("nodes", 0)) if nodes is None else nodes,
-        history=(*frame.attrs.get("history", ()), "from_pandas"),
+        {str(column): np.asarray(frame[column]) for column in frame},
+        sites=attrs.get("sites"),
+        name=name or str(attrs.get("name", "workload")),
+        nodes=int(attrs.get("nodes", 0)) if nodes is None else nodes,
+        history=(*attrs.get("history", ()), "from_frame"),
     )
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+from fedsched.core.moved import Renamed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
+    from numpy.typing import ArrayLike
 
     from fedsched.model.jobs.job import Job
     from fedsched.model.jobs.workload import Workload
@@ -80,14 +83,19 @@ class WorkloadConvenience:
         return read_example(name)
 
     @classmethod
-    def from_pandas(cls, frame: pd.DataFrame, *, name: str | None = None, nodes: int | None = None) -> Workload:
-        """Return the workload in a table with the columns of `to_pandas`; submit, tasks and runtime suffice."""
+    def from_frame(
+        cls, frame: pd.DataFrame | Mapping[str, ArrayLike], *, name: str | None = None, nodes: int | None = None
+    ) -> Workload:
+        """Return the workload in a table with the columns of `to_frame`; submit, tasks and runtime suffice."""
         from fedsched.io.tables.frame import workload_of_frame
 
         return workload_of_frame(frame, name=name, nodes=nodes)
 
-    def to_pandas(self: Workload) -> pd.DataFrame:
-        """Return the jobs as a pandas table, one row per job; sites by name, archive columns as `log.*`."""
+    def to_frame(self: Workload) -> Any:
+        """Return one row per job; sites by name, archive columns as `log.*`: see `Schedule.to_frame`."""
         from fedsched.io.tables.frame import frame_of_workload
 
         return frame_of_workload(self)
+
+    from_pandas = Renamed("from_frame")
+    to_pandas = Renamed("to_frame")

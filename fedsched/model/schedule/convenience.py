@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from os import PathLike
 
-    import pandas as pd
-
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
     from fedsched.model.schedule.schedule import Schedule
@@ -51,12 +49,18 @@ class ScheduleConvenience(ReportConvenience):
 
     __slots__ = ()
 
-    def to_frame(self: Schedule) -> pd.DataFrame:
-        """Return one row per job: the workload's columns, start, finish and nodes of each group."""
-        from fedsched.core.errors import pandas_for
+    def to_frame(self: Schedule) -> Any:
+        """Return one row per job: the workload's columns, start, finish and nodes of each group.
+
+        Returns
+        -------
+        pandas.DataFrame or dict
+            A table of pandas; if pandas is not installed, a dictionary of columns with the same keys.
+        """
+        from fedsched.core.frames import frame_of
         from fedsched.io.schedules import columns_of
 
-        return pandas_for("Schedule.to_frame").DataFrame(columns_of(self))
+        return frame_of(columns_of(self), {"reading": self.question})
 
     def to_csv(self: Schedule, path: str | PathLike[str]) -> None:
         """Write one row per job, with start, finish and the nodes of each group."""

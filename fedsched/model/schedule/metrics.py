@@ -348,3 +348,15 @@ def scale_of(name: str, most: float) -> tuple[str, float]:
         return "%", 0.01
     unit = UNITS.get(name, "")
     return scaled(unit, most) if unit in SCALES else (unit, 1.0)
+
+
+def with_unit(name: str, value: float, *, gap: str = " ") -> str:
+    """Return a metric's value as text, in the unit that suits it: 5.2 h, 63.1 %; a dash if it is not known."""
+    if value != value:
+        return "–"
+    unit, size = scale_of(name, value)
+    if name in SHARES:
+        small = 0.0 < abs(value) < 0.001
+        return f"{100 * value:.{'2g' if small else '1f'}}{gap}%"
+    value /= size
+    return f"{f'{value:,.0f}' if abs(value) >= 1000 else f'{value:.4g}'}{gap if unit else ''}{unit}"

@@ -370,6 +370,12 @@ class Schedule(Read, ScheduleConvenience):
             "metrics": {name: None if value != value else value for name, value in self.metrics().as_dict().items()},
         }
 
+    def summary(self) -> str:
+        """Return the schedule in at most five lines: waits, slowdown, utilisation and energy, and where jobs ran."""
+        from fedsched.model.schedule.summary import in_brief
+
+        return in_brief(self)
+
     def __str__(self) -> str:
         from fedsched.model.schedule.summary import summary_lines
 

@@ -1,4 +1,4 @@
-"""The printed form of a schedule: its metrics with their units, and remarks.
+"""The printed forms of a schedule: a few sentences, or its metrics with their units and remarks.
 
 Remarks name the jobs that the metrics leave out, and tell what jobs waited for.
 """
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.core.text import counted, first_of
+from fedsched.core.text import counted, first_of, one_line
 from fedsched.model.constraints import cancellations, slack
 from fedsched.model.jobs import assumed, unmodelled, whole_nodes
 from fedsched.model.jobs.recorded import partial_record_in_words, recorded
 from fedsched.model.jobs.summary import implausible_lines
 from fedsched.model.schedule import closed_spans, workflows
-from fedsched.model.schedule.metrics import METRICS
+from fedsched.model.schedule.metrics import METRICS, with_unit
 from fedsched.model.time import reservations
 
 if TYPE_CHECKING:
@@ -47,6 +47,50 @@ def summary_lines(schedule: Schedule) -> tuple[list[str], list[tuple[str, str]]]
     said += [assumed.sentence(facts)] if (facts := schedule.assumed) else []
     said += implausible_lines(schedule.workload, schedule.federation)
     return [head, f"  {schedule.question}", *(f"  note: {note}" for note in said)], rows
+
+
+MOST_CLUSTERS = 4  # that the summary names
+
+
+def in_brief(schedule: Schedule) -> str:
+    """Return at most five lines: ends and waits, slowdown, use and energy of the machine, places, and the reading."""
+    jobs, done = len(schedule), int((~np.isnan(schedule.finish)).sum())
+    who, where = one_line(f"{schedule.policy or 'a schedule'}"), one_line(schedule.federation.name)
+    what = f"{counted(jobs, 'job')} of {one_line(schedule.workload.name)}"
+    reading = f"Reading: {schedule.question}."
+    if not done:
+        return f"{who}: none of {what} finishes on {where}.\n{reading}"
+    row = schedule.metrics(users=False)
+
+    def shown(metric: str) -> str:
+        return assumed.marked(with_unit(metric, row[metric]), metric, schedule.federation)
+
+    these = f"all {what}" if done == jobs else f"{done:,} of {what}"
+    ends = "finishes" if jobs == 1 else "finish"
+    return "\n".join(
+        [
+            f"{who}: {these} {ends} within {shown('makespan')} on {where}; the mean wait is {shown('mean_wait')}.",
+            f"The mean bounded slowdown is {shown('bounded_slowdown')}: wait + run, divided by a run of at least 10 s.",
+            f"Nodes are busy for {shown('utilisation')} of the time; the energy is {shown('energy')}.",
+            *_places(schedule),
+            reading,
+        ]
+    )
+
+
+def _places(schedule: Schedule) -> list[str]:
+    """Return the line that says how many jobs ran on each cluster; none if there is one cluster."""
+    clusters = schedule.federation.clusters
+    if len(clusters) == 1:
+        return []
+    of_group = np.array(schedule.federation.group_cluster)
+    jobs = [int(schedule.counts[:, of_group == k].any(axis=1).sum()) for k in range(len(clusters))]
+    first = sorted(range(len(clusters)), key=lambda k: -jobs[k])
+    said = [f"{one_line(clusters[k].name)} {jobs[k]:,}" for k in first[:MOST_CLUSTERS]]
+    more = f" and {counted(len(clusters) - MOST_CLUSTERS, 'other cluster')}" if len(clusters) > MOST_CLUSTERS else ""
+    several = int(schedule.coallocated.sum())
+    both = f"; {counted(several, 'job')} ran on several at once" if several else ""
+    return [f"Jobs on each cluster: {', '.join(said)}{more}{both}."]
 
 
 def remarks(schedule: Schedule) -> tuple[str, ...]:

@@ -1,21 +1,75 @@
-"""Methods of `Result` that use files, pictures and reports."""
+"""Methods of `Result` and `Front` that print, and that use files, tables, pictures and reports."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fedsched.core.frames import frame_of
 from fedsched.model.schedule.convenience import ReportConvenience
 
 if TYPE_CHECKING:
     from os import PathLike
 
-    from fedsched.optimize.result.record import Result
+    from fedsched.optimize.result.record import Front, Result
+
+
+class FrontConvenience:
+    """Methods of `Front` that print, and that use tables and pictures."""
+
+    __slots__ = ()
+
+    def __str__(self: Front) -> str:
+        return self.summary()
+
+    def _repr_html_(self: Front) -> str:
+        from fedsched.optimize.result.printed import front_html
+
+        return front_html(self)
+
+    def summary(self: Front) -> str:
+        """Return the front in at most three lines: the number of plans, the range of each objective, and the knee."""
+        from fedsched.optimize.result.printed import front_in_brief
+
+        return front_in_brief(self)
+
+    def to_frame(self: Front) -> Any:
+        """Return one row per plan: its values, its policy, and whether it is the knee: see `Schedule.to_frame`."""
+        from fedsched.optimize.result.printed import front_columns
+
+        return frame_of(front_columns(self))
+
+    def plot(self: Front, ax: Any = None) -> Any:
+        """Return the axes with the plans: a front of two objectives, else a line per plan across the objectives."""
+        from fedsched.plot.result import draw_plans
+
+        return draw_plans(self, ax)
 
 
 class ResultConvenience(ReportConvenience):
-    """Methods of `Result` that use files, pictures and reports."""
+    """Methods of `Result` that print, and that use files, tables, pictures and reports."""
 
     __slots__ = ()
+
+    def summary(self: Result) -> str:
+        """Return the result in at most five lines: the best values beside a policy and a bound, the front, the search.
+
+        Examples
+        --------
+        >>> import fedsched as fs
+        >>> jobs = fs.Workload(submit=[0, 0, 0], tasks=[1, 2, 3], runtime=[60, 60, 60])
+        >>> result = fs.optimize(jobs, 3, "makespan", evaluations=100)
+        >>> print(result.summary().splitlines()[0])
+        Best plan: makespan 120 s, as much as EASY, and the best possible.
+        """
+        from fedsched.optimize.result.printed import in_brief
+
+        return in_brief(self)
+
+    def to_frame(self: Result) -> Any:
+        """Return one row per plan of the front, baseline and bound, with their values: see `Schedule.to_frame`."""
+        from fedsched.optimize.result.printed import columns_of
+
+        return frame_of(columns_of(self), {"reading": self.reading})
 
     def __str__(self: Result) -> str:
         from fedsched.optimize.result.printed import text
@@ -27,11 +81,14 @@ class ResultConvenience(ReportConvenience):
 
         return html(self)
 
-    def plot(self: Result) -> Any:
-        """Return a figure: the front with baselines and bounds, the convergence, and the knee's Gantt chart."""
-        from fedsched.plot.result import draw_result
+    def plot(self: Result, ax: Any = None) -> Any:
+        """Return a figure: the front with baselines and bounds, the convergence, and the knee's Gantt chart.
 
-        return draw_result(self)
+        On axes that are given, only the front is drawn, and these axes are returned.
+        """
+        from fedsched.plot.result import draw_result, front_on
+
+        return draw_result(self) if ax is None else front_on(self, ax)
 
     def save(self: Result, path: str | PathLike[str]) -> None:
         """Write everything to a JSON file (.json, also .gz), from which `Result.load` restores the Result."""

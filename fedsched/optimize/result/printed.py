@@ -1,24 +1,25 @@
-"""Printed forms of a Result: text for a terminal, HTML for a notebook."""
+"""Printed forms of a Result and its front: a few sentences, text for a terminal, HTML for a notebook, columns."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.core.text import counted, duration, one_line
+from fedsched.core.text import counted, duration, html_table, one_line
 from fedsched.core.text import html as escape
 from fedsched.model.jobs import assumed, unmodelled
 from fedsched.model.jobs.summary import implausible_lines
-from fedsched.model.schedule.metrics import METRICS
+from fedsched.model.schedule.metrics import SHARES, UNITS, scale_of, with_unit
 from fedsched.optimize.result.record import BASELINES
 from fedsched.search.problem.objectives import MAXIMISED
 
 if TYPE_CHECKING:
-    from fedsched.optimize.result.record import Result
+    from fedsched.optimize.result.record import Front, Result
 
 SHOWN = 8  # plans of a front that are shown
-UNITS = {metric.name: metric.unit for metric in METRICS}
+TOLD = 2  # objectives with a line of their own in the summary
+OPTIMAL = 5e-4  # a gap that one digit after the point shows as 0.0 %
 NEARLY_ONE = 0.02  # an energy penalty below this share leaves almost no trade-off
 
 
@@ -39,14 +40,93 @@ def text(result: Result) -> str:
 def html(result: Result) -> str:
     """Return the summary as HTML."""
     header, *body = table(result)
-
-    def cells(row: tuple[str, ...], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row) + "</tr>"
-
-    rows = "".join(cells(row, "td") for row in body)
     notes = "".join(f"<p>{escape(remark)}</p>" for remark in remarks(result))
     head = f"{escape(title(result))}<br>{escape(reading(result))}"
-    return f"<div><p>{head}</p><table>{cells(header, 'th')}{rows}</table>{notes}</div>"
+    return f"<div><p>{head}</p>{html_table(header, body)}{notes}</div>"
+
+
+def in_brief(result: Result) -> str:
+    """Return at most five lines: the best values beside a policy and a bound, the front, the search, the reading."""
+    names, front = result.objectives, result.front
+    lines = [_verdict(result, name) for name in names[:TOLD]]
+    if len(names) > 1:
+        others = f"; the front has {counted(len(names) - TOLD, 'further objective')}" if len(names) > TOLD else ""
+        choice = " to choose from, each better than another in some objective" if len(front) > 1 else " is best in all"
+        lines.append(f"{counted(len(front), 'plan')}{choice}{others}.")
+    plans, took = counted(result.evaluations, "plan"), with_unit("makespan", result.seconds)
+    lines.append(
+        f"The {result.searched_by} search simulated {plans} in {took} with seed {result.seed} ({result.stop_reason})."
+    )
+    return "\n".join(map(one_line, [*lines, reading(result)]))
+
+
+def _verdict(result: Result, name: str) -> str:
+    """Return the best value of an objective, its gain over a policy, and how far it can be from the optimum."""
+    said = f"Best plan: {name}" if len(result.objectives) == 1 else f"Best {name}:"
+    value = assumed.marked(in_own_unit(name, result.value(name)), name, result.federation)
+    parts = [f"{said} {value}"]
+    more, less = ("below", "above") if name in MAXIMISED else ("above", "below")
+    known = [baseline.policy for baseline in result.baselines]
+    policy = next((one for one in ("easy", "fcfs") if one in known), known[0] if known else None)
+    if policy is not None and (gain := result.gain(policy, name)) == gain:
+        better = less if gain > 0 else more
+        theirs = f"{policy.upper() if policy in ('easy', 'fcfs') else policy}{result.mark}"
+        parts.append(f"as much as {theirs}" if gain == 0 else f"{100 * abs(gain):.1f} % {better} {theirs}")
+    if (gap := result.gap(name)) != gap:
+        return f"{', '.join(parts)}; no bound is proven."
+    far = "" if abs(gap) < OPTIMAL else f"at most {100 * abs(gap):.1f} % {more} "
+    return f"{', '.join(parts)}, and {far}the best possible."
+
+
+def front_in_brief(front: Front) -> str:
+    """Return three lines: how many plans there are, the range of each objective, and the knee."""
+    low, high, knee = front.values.min(axis=0), front.values.max(axis=0), front.knee_index()
+    values = [f"{name} {in_own_unit(name, value)}" for name, value in
+              zip(front.objectives, front.values[knee].tolist(), strict=True)]  # fmt: skip
+    if len(front) == 1:
+        return one_line(f"One plan: {', '.join(values)}.")
+    ranges = [
+        f"{name} from {in_own_unit(name, least)} to {in_own_unit(name, most)}"
+        for name, least, most in zip(front.objectives, low.tolist(), high.tolist(), strict=True)
+    ]
+    balanced = f"Knee, the balanced plan: plan {knee + 1} with {', '.join(values)}."
+    head = f"{len(front):,} plans, none better than another in every objective."
+    return "\n".join(map(one_line, [head, f"{'; '.join(ranges)}.", balanced]))
+
+
+def front_columns(front: Front) -> dict[str, Any]:
+    """Return one row per plan: its number, its values, its policy if it is one's schedule, and whether it is the knee.
+
+    If plans were chosen by other values than came out, those are in columns `planned:NAME`.
+    """
+    columns: dict[str, Any] = {"plan": np.arange(1, len(front) + 1)}
+    columns |= {name: front.values[:, k] for k, name in enumerate(front.objectives)}
+    if front.planned is not None:
+        columns |= {f"planned:{name}": front.planned[:, k] for k, name in enumerate(front.objectives)}
+    if front.missing:
+        columns["missing"] = np.array(front.missing)
+    knee = np.arange(len(front)) == front.knee_index()
+    return {**columns, "policy": np.array([plan.policy for plan in front.plans], dtype=object), "knee": knee}
+
+
+def front_html(front: Front) -> str:
+    """Return the front as HTML: its summary and a table of its plans."""
+    named = [" ".join(filter(None, (name, UNITS.get(name)))) for name in front.objectives]
+    shown = np.unique(np.linspace(0, len(front) - 1, min(len(front), SHOWN)).round().astype(int)).tolist()
+    rows = [(f"plan {i + 1}", *map(number, front.values[i].tolist()), front.plans[i].policy) for i in shown]
+    head = "<br>".join(map(escape, front_in_brief(front).splitlines()))
+    return f"<div><p>{head}</p>{html_table(('', *named, 'policy'), rows)}</div>"
+
+
+def columns_of(result: Result) -> dict[str, Any]:
+    """Return one row per plan, baseline and bound: its kind, its name and its values."""
+    rows = [("plan", plan.policy or f"plan {i + 1}", values) for i, (plan, values) in
+            enumerate(zip(result.front.plans, result.front.values.tolist(), strict=True))]  # fmt: skip
+    rows += [("baseline", baseline.policy, list(baseline.values)) for baseline in result.baselines]
+    rows += [("bound", "lower bound", [result.bound(name) for name in result.objectives])]
+    kinds, names, values = zip(*rows, strict=True)
+    columns: dict[str, Any] = {"kind": np.array(kinds, dtype=object), "name": np.array(names, dtype=object)}
+    return columns | {name: np.array([row[k] for row in values]) for k, name in enumerate(result.objectives)}
 
 
 def title(result: Result) -> str:
@@ -151,6 +231,15 @@ def from_file(result: Result) -> str:
     *others, last = result.unverified
     made = "front" if BASELINES in others else "front and baselines"
     return f"from a file: {made} made again; unverified: {', '.join(others)} and {last}"
+
+
+def in_own_unit(name: str, value: float) -> str:
+    """Return a value in the metric's own unit, and in a larger one if that suits it: 107,482 s (29.86 h)."""
+    unit = UNITS.get(name, "")
+    if name in SHARES:
+        return with_unit(name, value)
+    exact = f"{number(value)} {unit}".strip()
+    return exact if scale_of(name, value) == (unit, 1.0) else f"{exact} ({with_unit(name, value)})"
 
 
 def number(value: float) -> str:

@@ -16,7 +16,7 @@ from fedsched.model.jobs.assumed import assumptions
 from fedsched.model.jobs.unmodelled import unmodelled
 from fedsched.model.reading import CLAIRVOYANT, Read, Reading, in_words
 from fedsched.model.schedule.node_use import unmodelled_when_shared
-from fedsched.optimize.result.convenience import ResultConvenience
+from fedsched.optimize.result.convenience import FrontConvenience, ResultConvenience
 from fedsched.search.problem.objectives import signs_of
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Settings(Read):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Front:
+class Front(FrontConvenience):
     """The plans that no other found plan dominates, sorted by the first objective.
 
     They are chosen by what is known at the decision; their values are of what came.
