@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast, runtime_checkable
 
 from fedsched.comparison.instances import Instance
 from fedsched.core.errors import InfeasibleError, unknown_name
@@ -22,6 +22,7 @@ from fedsched.search.run.run import INTERRUPTED
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fedsched.core.names import FirstPlans
     from fedsched.comparison.instances import Budget
     from fedsched.optimize.result import Result
     from fedsched.search.problem.problem import SearchProblem
@@ -124,9 +125,9 @@ class SearchEntrant:
         return self.name.partition(":")[0]
 
     @property
-    def seeds(self) -> str:
+    def seeds(self) -> FirstPlans:
         """Return the kind of initial plans."""
-        return self.name.partition(":")[2].lower() or SEEDS[0]
+        return cast("FirstPlans", self.name.partition(":")[2].lower() or SEEDS[0])
 
     def run(self, instance: Instance, seed: int, budget: Budget) -> Outcome:
         """Return the front that `optimize` finds."""

@@ -20,6 +20,7 @@ from fedsched.model.reading import CLAIRVOYANT, SUBMITS, Read, Reading
 from fedsched.model.schedule.node_use import unmodelled_when_shared
 
 if TYPE_CHECKING:
+    from fedsched.core.names import Alternatives, Knowledge, Saturation, SharingName, Submits
     from fedsched.io.arguments import AnyJobs, AnyMachine
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
@@ -83,7 +84,7 @@ class Instance(Read):
     federation: Federation
     objectives: tuple[str, ...]
     optimum: float | None
-    submits: str
+    submits: Submits
     reading: Reading
     sharing: NodeSharing | None
 
@@ -95,13 +96,13 @@ class Instance(Read):
         objectives: tuple[str, ...] = ("makespan",),
         optimum: float | None = None,
         *,
-        submits: str = "now",
+        submits: Submits = "now",
         reading: Reading = CLAIRVOYANT,
-        knowledge: str | None = None,
-        saturation: str | None = None,
+        knowledge: Knowledge | None = None,
+        saturation: Saturation | None = None,
         kill_at_estimate: bool | None = None,
-        alternatives: str | None = None,
-        sharing: NodeSharing | str | None = None,
+        alternatives: Alternatives | None = None,
+        sharing: NodeSharing | SharingName | None = None,
     ) -> None:
         if not isinstance(name, str):
             raise TypeError(f"Instance: name={shown(name)} must be a text: Instance('log', workload, federation).")

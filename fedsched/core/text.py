@@ -52,15 +52,15 @@ def html_table(header: Iterable[object], rows: Iterable[Iterable[object]]) -> st
     return f"<table>{line(header, 'th')}{''.join(line(row, 'td') for row in rows)}</table>"
 
 
-_LATEX = {
+_LATEX = str.maketrans({
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "<": r"\textless{}", ">": r"\textgreater{}", "–": "--", **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-}  # fmt: skip
+})  # fmt: skip
 
 
 def latex(text: object) -> str:
     """Return text for a place in LaTeX: on one line, with every sign that TeX would act on escaped."""
-    return one_line(text).translate(str.maketrans(_LATEX))
+    return one_line(text).translate(_LATEX)
 
 
 def picture_name(name: object) -> str:

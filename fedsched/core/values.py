@@ -54,6 +54,15 @@ def seed_of(noun: str, seed: Any) -> int:
     return whole(noun, "seed", seed, least=0, most=LARGEST_SEED)
 
 
+def seed_or_fresh(noun: str, seed: Any) -> int:
+    """Return a seed as `seed_of` does; for None a fresh one, which the caller must keep in its result."""
+    if seed is not None:
+        return seed_of(noun, seed)
+    from secrets import randbelow
+
+    return randbelow(2**31)
+
+
 def origin(noun: str, t0: Any) -> float | None:
     """Return the origin of time in seconds as given, None for the earliest submit, or raise."""
     if t0 is None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from fedsched.core.names import PlacementName
     from fedsched.engine.arrays.structs import RunningJobs
     from fedsched.gym.spaces import Observation
     from fedsched.io.arguments import AnyJobs, AnyMachine
@@ -65,7 +66,7 @@ class SchedulingEnv(gymnasium.Env["Observation", "np.int64"]):
         objective: str | Sequence[str] = "bounded_slowdown",
         weights: Sequence[float] | None = None,
         order: str = "fcfs",
-        placement: str = "fastest",
+        placement: PlacementName = "fastest",
         reading: Reading = USUAL,
         caps: NDArray[np.int64] | None = None,
         t0: float | None = None,

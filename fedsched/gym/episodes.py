@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from fedsched.core.names import PlacementName
     from fedsched.engine.arrays.structs import Extras, Ints, Plan, Problem, RunningJobs, State
     from fedsched.io.arguments import AnyJobs, AnyMachine
     from fedsched.model.jobs.workload import Workload
@@ -65,7 +66,7 @@ class Episodes:
         objective: str | Sequence[str] = "bounded_slowdown",
         weights: Sequence[float] | None = None,
         order: str = "fcfs",
-        placement: str = "fastest",
+        placement: PlacementName = "fastest",
         reading: Reading = USUAL,
         caps: NDArray[np.int64] | None = None,
         t0: float | None = None,

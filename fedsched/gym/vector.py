@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from fedsched.core.names import PlacementName
     from fedsched.engine.arrays.structs import RunningJobs
     from fedsched.gym.spaces import Observation
     from fedsched.io.arguments import AnyJobs, AnyMachine
@@ -56,7 +57,7 @@ class SchedulingVectorEnv(VectorEnv["Observation", "NDArray[np.int64]", "NDArray
         objective: str | Sequence[str] = "bounded_slowdown",
         weights: Sequence[float] | None = None,
         order: str = "fcfs",
-        placement: str = "fastest",
+        placement: PlacementName = "fastest",
         reading: Reading = USUAL,
         caps: NDArray[np.int64] | None = None,
         t0: float | None = None,

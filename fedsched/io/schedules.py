@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from fedsched.core.names import Alternatives, Knowledge, SameTime, Saturation
     from fedsched.model.machine.federation import Federation
     from fedsched.model.reading import Reading
 
@@ -116,11 +117,11 @@ def read_csv(
     *,
     t0: float | None = None,
     reading: Reading = UNRECORDED,
-    same_time: str | None = None,
-    knowledge: str | None = None,
-    saturation: str | None = None,
+    same_time: SameTime | None = None,
+    knowledge: Knowledge | None = None,
+    saturation: Saturation | None = None,
     kill_at_estimate: bool | None = None,
-    alternatives: str | None = None,
+    alternatives: Alternatives | None = None,
 ) -> Schedule:
     """Return the schedule in a CSV file with the columns id, start, finish and `nodes:…` of every group.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 from fedsched.core.errors import unknown_name
+from fedsched.core.names import Alternatives, Knowledge, SameTime, Saturation, Submits
 
 if TYPE_CHECKING:
     import numpy as np
@@ -13,17 +14,11 @@ if TYPE_CHECKING:
 
     from fedsched.model.jobs.workload import Workload
 
-SameTime = Literal["batch", "sequential"]
-Knowledge = Literal["estimate", "runtime"]
-Saturation = Literal["dynamic", "static", "fair"]
-Submits = Literal["now", "keep"]
-Choice = Literal["fixed", "smallest_area", "earliest_finish", "free"]
-
 SAME_TIME: tuple[str, ...] = get_args(SameTime)
 KNOWLEDGE: tuple[str, ...] = get_args(Knowledge)
 SATURATION: tuple[str, ...] = get_args(Saturation)
 SUBMITS: tuple[str, ...] = get_args(Submits)
-CHOICES: tuple[str, ...] = get_args(Choice)
+CHOICES: tuple[str, ...] = get_args(Alternatives)
 
 
 class Timed(Protocol):
@@ -63,11 +58,11 @@ class Reading:
         "free": the plans of a search choose. None: not recorded.
     """
 
-    same_time: str | None = "batch"
-    knowledge: str | None = "estimate"
-    saturation: str = "dynamic"
+    same_time: SameTime | None = "batch"
+    knowledge: Knowledge | None = "estimate"
+    saturation: Saturation = "dynamic"
     kill_at_estimate: bool = False
-    alternatives: str | None = "fixed"
+    alternatives: Alternatives | None = "fixed"
 
     def __post_init__(self) -> None:
         if self.same_time is not None and self.same_time not in SAME_TIME:
@@ -85,11 +80,11 @@ class Reading:
     def but(
         self,
         *,
-        same_time: str | None = None,
-        knowledge: str | None = None,
-        saturation: str | None = None,
+        same_time: SameTime | None = None,
+        knowledge: Knowledge | None = None,
+        saturation: Saturation | None = None,
         kill_at_estimate: bool | None = None,
-        alternatives: str | None = None,
+        alternatives: Alternatives | None = None,
     ) -> Reading:
         """Return the reading with the given choices replaced; None keeps a choice."""
         given = {

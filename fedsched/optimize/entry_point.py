@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from fedsched.core.compilation import compiling
 from fedsched.core.errors import unknown_name
-from fedsched.core.values import is_number, seed_of, whole
+from fedsched.core.names import FirstPlans
+from fedsched.core.values import is_number, seed_or_fresh, whole
 from fedsched.engine.compatibility import FIXED_SHAPES, Use, refuse
 from fedsched.engine.run.simulation import start_of
 from fedsched.engine.sharing import NodeSharing
@@ -42,6 +43,17 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
     from os import PathLike
 
+    from fedsched.core.names import (
+        Alternatives,
+        EncodingName,
+        Knowledge,
+        MethodName,
+        ObjectiveName,
+        PolicyName,
+        Saturation,
+        SharingName,
+        Submits,
+    )
     from fedsched.io.arguments import AnyJobs, AnyMachine
     from fedsched.optimize.result import Result
     from fedsched.search.methods.methods import MethodInfo
@@ -50,117 +62,104 @@ if TYPE_CHECKING:
     from fedsched.simulate import RunningJobs
 
 WORK = 30_000_000  # the default budget in job placements, about ten seconds
-SEEDS = ("structured", "random")
+SEEDS: tuple[str, ...] = get_args(FirstPlans)
 ISLANDS = 4  # with an executor, by default; a fixed number, so that results are equal on every executor
 
 
 def optimize(
     workload: AnyJobs,
     cluster: AnyMachine,
-    *,
-    objectives: str | Cost | Sequence[str | Cost] | None = None,
-    weights: Sequence[float] | None = None,
-    method: str = "auto",
-    encoding: str | None = None,
+    objectives: ObjectiveName | str | Cost | Sequence[ObjectiveName | str | Cost] | None = None,
+    method: MethodName | str = "auto",
     seconds: float | None = None,
     evaluations: int | None = None,
-    target: float | None = None,
-    stop: StoppingRule | Iterable[StoppingRule] = (),
-    seed: int = 0,
-    seeds: str = "structured",
-    initial: Iterable[object] = (),
-    callback: Callable[[Run], None] | None = None,
-    threads: int = 1,
-    islands: int | None = None,
-    executor: Executor | None = None,
-    progress: bool | None = None,
-    package: int | None = None,
-    submits: str = "now",
-    sharing: NodeSharing | str | None = None,
+    seed: int | None = 0,
+    *,
+    # What is planned.
+    submits: Submits = "now",
     reading: Reading = CLAIRVOYANT,
-    knowledge: str | None = None,
-    saturation: str | None = None,
+    knowledge: Knowledge | None = None,
+    saturation: Saturation | None = None,
     kill_at_estimate: bool | None = None,
-    alternatives: str | None = None,
+    alternatives: Alternatives | None = None,
+    sharing: NodeSharing | SharingName | None = None,
     t0: float | None = None,
     running: RunningJobs | None = None,
-    baselines: Sequence[str] | None = None,
-    checkpoint: str | PathLike[str] | None = None,
     deadline: float | None = None,
+    package: int | None = None,
+    # How it is searched.
+    weights: Sequence[float] | None = None,
+    encoding: EncodingName | str | None = None,
+    seeds: FirstPlans = "structured",
+    initial: Iterable[object] = (),
+    target: float | None = None,
+    stop: StoppingRule | Iterable[StoppingRule] = (),
+    islands: int | None = None,
+    callback: Callable[[Run], None] | None = None,
+    # Where it runs.
+    threads: int = 1,
+    executor: Executor | None = None,
+    checkpoint: str | PathLike[str] | None = None,
+    progress: bool | None = None,
+    # What it is compared with.
+    baselines: PolicyName | str | Sequence[PolicyName | str] | None = None,
 ) -> Result:
     """Return the best plans that a search finds for the jobs of a workload on a federation.
+
+    The page "Searches" explains methods, budgets, first plans and islands.
 
     Parameters
     ----------
     workload, cluster
         The jobs, and the machine: objects, or as in `simulate` their files' paths, a table, or a number of nodes.
     objectives
-        What to minimise: names of metric columns, or functions that get all columns by name, one array a metric, and
-        return one finite value a plan. By default the objectives of the method: makespan and energy for "auto".
-    weights
-        For methods that need one value: the weight of each objective, relative to FCFS's value.
+        What to minimise: names of metrics, or functions of all metrics; by default the objectives of the method.
     method
-        A name of `fedsched.search.METHODS`; "auto" is "memetic", or "moga" or "ga" if an objective is a function.
-    encoding
-        For "ga" and "ga-mf", what a plan says of a job: "blacklist" (the default), the nodes that it may not have;
-        "assignment", the group of nodes on which each of its tasks runs.
+        A name of `fedsched.search.METHODS`; "auto" is "memetic", or "moga" or "ga" if compiled walks cannot be used.
     seconds, evaluations
-        The budget; by default 30,000,000/jobs evaluations. The same seed and evaluations give the same result on any
-        number of threads; a budget in seconds does not. Seconds count from the call on, without compiling and loading.
-        FCFS and EASY run first; baselines that would take too long are left out and named in the result. Each package
-        gets the given evaluations, and an equal share of the seconds that are left when it begins.
-    target
-        Stop once the first objective is at least as good as this.
-    stop
-        More stopping rules: any callable that takes the run and returns a reason or None.
+        The budget; by default 30,000,000/jobs evaluations. A budget in seconds is not repeatable.
     seed
-        The seed of all random numbers.
-    seeds
-        "structured": begin with plans from the baselines, queue orders, placements and simple blacklists. "random":
-        begin with random plans; the baselines are then not part of the front.
-    initial
-        Plans to begin with: schedules, earlier Results, or pairs of order and caps; not with `package`.
-    callback
-        Called with the `Run` after each step.
-    threads
-        The number of threads that evaluate.
-    islands
-        The number of searches side by side, which share the budget of evaluations and send each other their best plans;
-        by default one, or four with an executor.
-    executor
-        Where the islands run: any `concurrent.futures.Executor` of threads, processes or other machines. By default
-        this many threads. The result is the same on every executor.
-    progress
-        Whether to show a line of progress on stderr; by default in an interactive session.
-    package
-        Cut the workload into successive packages of this many jobs in arrival order; each is searched from the state
-        that the plan before it leaves. Needs one objective, and no job may wait for a job of a later package.
+        The seed of all random numbers. None draws a fresh one, which `result.seed` and the print-out show.
     submits
-        "now": all jobs wait already. "keep": submit times stay, and plans know them in advance (clairvoyant). Jobs
-        that follow others are submitted, in either case, after those end in the plan.
-    sharing
-        Nodes are shared, as in `simulate`. "auto" is then "moga" or "ga", since walks plan whole nodes only.
+        "now": all jobs wait already. "keep": submit times stay, and plans know them in advance (clairvoyant).
     reading
         The model's open choices, in one object; plans always use whole instants.
     knowledge
         "runtime" by default: plans and baselines see true run times. "estimate": they see the users' requested times.
-    alternatives
-        The shape of a job that has several. "fixed" by default: the recorded one. "smallest_area": the one with the
-        least tasks × planned time. "free": each plan chooses, and baselines keep the shapes of the workload; not with
-        `package`, `running`, or methods with plans made of keys or assignments.
-    saturation, kill_at_estimate, t0, running
+    saturation, kill_at_estimate, sharing, t0, running
         As in `simulate`; running jobs go with submits="keep".
-    baselines
-        Policies to compare with; they enter the front with their own values, unless seeds="random". By default the
-        usual ones; above 1000 jobs without conservative and the list heuristics, which would take longer than the
-        search.
-    checkpoint
-        A file where the search saves itself every ten seconds and after each package, and from which it continues
-        when called again.
+    alternatives
+        The shape of a job that has several: "fixed", "smallest_area", or "free", in which each plan chooses.
     deadline
-        The time by which all jobs must end, on the workload's clock. Plans that keep it are better than all others; it
-        is an error if none does. Jobs without a given slack may then be delayed as far as the deadline allows, if the
-        objectives depend on signals. Not with `package`, nor with compiled walks.
+        The time by which all jobs must end, on the workload's clock; it is an error if no plan keeps it.
+    package
+        Cut the workload into successive packages of this many jobs and plan each; needs one objective.
+    weights
+        For methods that need one value: the weight of each objective, relative to FCFS's value.
+    encoding
+        For "ga" and "ga-mf": "blacklist", the nodes that a job may not have, or "assignment", the groups of its tasks.
+    seeds
+        First plans: "structured" (from baselines, orders, placements), or "random" (and no baselines in the front).
+    initial
+        Plans to begin with: schedules, earlier Results, or pairs of order and caps; not with `package`.
+    target
+        Stop once the first objective is at least as good as this.
+    stop
+        More stopping rules: any callable that takes the run and returns a reason or None.
+    islands
+        The number of searches side by side, which exchange their best plans; by default one, or four with an executor.
+    callback
+        Called with the `Run` after each step.
+    threads
+        The number of threads that evaluate; the result does not depend on it.
+    executor
+        Where the islands run: any `concurrent.futures.Executor`; the result does not depend on it.
+    checkpoint
+        A file where the search saves itself every ten seconds, and from which the same call continues.
+    progress
+        Whether to show a line of progress on stderr; by default in an interactive session.
+    baselines
+        Policies to compare with; by default the usual ones. They enter the front, unless seeds="random".
 
     Notes
     -----
@@ -176,7 +175,9 @@ def optimize(
     rules = _rules(stop, seconds=seconds, evaluations=evaluations, target=target, jobs=package or len(workload))
     if seconds is not None:
         MaxSeconds(seconds)  # says what is wrong with it; each search gets one with its own share
-    seed = seed_of("optimize", seed)
+    if seed is None and checkpoint is not None:
+        raise ValueError("optimize: seed=None draws another seed in each call, so checkpoint= needs one, as seed=0.")
+    seed = seed_or_fresh("optimize", seed)
     for field, value in (("islands", islands), ("package", package)):
         if value is not None:
             whole("optimize", field, value, least=1)

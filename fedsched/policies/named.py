@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
+    from fedsched.core.names import DispatchName, OrderName, PlacementName, PolicyName
     from fedsched.engine.arrays.structs import RunningJobs
     from fedsched.engine.run.simulation import Planner, Simulation
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
     from fedsched.policies.list_heuristics import OpenShapes
 
-ORDERS: Mapping[str, str] = MappingProxyType(
+ORDERS: Mapping[OrderName, str] = MappingProxyType(
     {
         "fcfs": "first come, first served",
         "sjf": "shortest estimate first",
@@ -38,7 +39,7 @@ ORDERS: Mapping[str, str] = MappingProxyType(
         "f1": "least log10(estimate) × tasks + 870 log10(submit) first",
     }
 )
-DISPATCH: Mapping[str, str] = MappingProxyType(
+DISPATCH: Mapping[DispatchName, str] = MappingProxyType(
     {
         "strict": "in queue order; the first that cannot start blocks the rest",
         "greedy": "scan the queue in order and start all that fit",
@@ -48,7 +49,7 @@ DISPATCH: Mapping[str, str] = MappingProxyType(
         "lookahead": "as easy, but the backfilled jobs are packed to use the most nodes",
     }
 )
-PLACEMENTS: Mapping[str, str] = MappingProxyType(
+PLACEMENTS: Mapping[PlacementName, str] = MappingProxyType(
     {
         "fastest": "the fastest single cluster, else co-allocate on the fastest groups",
         "single": "the fastest single cluster, else wait",
@@ -66,10 +67,10 @@ PLACEMENTS: Mapping[str, str] = MappingProxyType(
 class Rules:
     """A policy of the compiled loop: a queue order, a dispatch rule and a placement rule."""
 
-    order: str | ArrayLike = "fcfs"  # a name of ORDERS, or a permutation of the workload's rows
-    dispatch: str = "strict"
-    placement: str = "fastest"
-    backfill_order: str | ArrayLike | None = None  # None: the queue order
+    order: OrderName | ArrayLike = "fcfs"  # a name of ORDERS, or a permutation of the workload's rows
+    dispatch: DispatchName = "strict"
+    placement: PlacementName = "fastest"
+    backfill_order: OrderName | ArrayLike | None = None  # None: the queue order
     name: str = ""
     caps: NDArray[np.int64] | None = None  # jobs × groups: how many nodes of each group a job may use
 
@@ -119,7 +120,7 @@ class ListHeuristic:
     """
 
     heuristic: str = "mct"  # a name of `fedsched.policies.list_heuristics.HEURISTICS`
-    dispatch: str = "local"
+    dispatch: DispatchName = "local"
 
     def __post_init__(self) -> None:
         if self.heuristic not in HEURISTICS:
@@ -184,7 +185,7 @@ POLICIES: Mapping[str, Rules | ListHeuristic] = MappingProxyType(
 )
 
 
-def policy_named(policy: str | Policy, *, placement: str | None = None) -> Policy:
+def policy_named(policy: PolicyName | str | Policy, *, placement: PlacementName | None = None) -> Policy:
     """Return the policy of that name (or the given one); a given placement rule replaces its own."""
     if isinstance(policy, str):
         if policy.lower() not in POLICIES:

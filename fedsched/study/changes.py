@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from fedsched.study.machine_sizes import resized
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from fedsched.core.names import PlacementName
     from fedsched.study.study_case import Case
 
     Change = str | Callable[[Case], Case]
@@ -93,7 +94,7 @@ def _applied(case: Case, name: str, value: str) -> Case:
         case "policy":
             return _under(case, value)
         case "placement":
-            return replace(case, placement=value)
+            return replace(case, placement=cast("PlacementName", value))
         case "nodes":
             return resized(case, value)
         case "conf":

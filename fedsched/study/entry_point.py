@@ -11,7 +11,7 @@ import numpy as np
 
 from fedsched.core.errors import FedschedError, FieldError, TraceError
 from fedsched.core.text import counted
-from fedsched.core.values import seed_of
+from fedsched.core.values import seed_or_fresh
 from fedsched.model.jobs.admission import refusals
 from fedsched.model.jobs.workload import Workload
 from fedsched.model.machine.federation import Federation
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from fedsched.core.names import PolicyName
     from fedsched.model.schedule.schedule import Schedule
     from fedsched.study.changes import Change
     from fedsched.study.scenario import Scenario
@@ -42,9 +43,9 @@ def study(
     base: Base | Sequence[Base],
     scenarios: Mapping[str, Change] | Iterable[Change] | Change,
     *,
-    policy: str | None = None,
+    policy: PolicyName | str | None = None,
     bounds: bool = True,
-    seed: int = 0,
+    seed: int | None = 0,
     told: Callable[[str], None] | None = None,
 ) -> Study:
     """Simulate scenarios and the present state ("as it is") on the same jobs.
@@ -63,7 +64,7 @@ def study(
     bounds
         Whether to prove a lower bound of the mean wait for each scenario; for at most 5,000 jobs.
     seed
-        The seed of resampling.
+        The seed of resampling; None draws a fresh one. The study holds it.
     told
         Called with each scenario's name before it is simulated.
 
@@ -74,7 +75,7 @@ def study(
     changes = scenarios_of(scenarios)
     if not changes:
         raise ValueError("study: there is no scenario; give some by name: {'more nodes': 'nodes=+20%'}.")
-    seed = seed_of("study", seed)
+    seed = seed_or_fresh("study", seed)
     single = isinstance(base, str | Path | Workload | Case) or not isinstance(base, Sequence)
     given: Sequence[Base] = [base] if single else list(base)  # type: ignore[list-item,arg-type]
     start = federated([case_of(one, policy=policy) for one in given])

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from fedsched.core.names import PlacementName, PolicyName
     from fedsched.model.machine.federation import Federation
     from fedsched.policies import Policy
     from fedsched.slurm import Slurm
@@ -44,8 +45,8 @@ class Case:
 
     workload: Workload
     federation: Federation
-    policy: str | Policy | Slurm = "easy"
-    placement: str | None = None
+    policy: PolicyName | str | Policy | Slurm = "easy"
+    placement: PlacementName | None = None
     reading: Reading = USUAL
     counted: NDArray[np.bool_] | None = None
     notes: tuple[str, ...] = ()

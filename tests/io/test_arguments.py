@@ -170,8 +170,10 @@ MISCALLED: dict[str, tuple[Callable[[], object], str]] = {
                         r"Instance: name=<Workload .* must be a text: Instance\('log', workload, federation\)"),
     "a number of seeds": (lambda: fs.optimize(JOBS, 4, seeds=3),  # type: ignore[arg-type]
                           "optimize: seeds=3 must be one of structured, random; a number is seed=3"),
-    "no seed": (lambda: fs.optimize(JOBS, 4, seed=None),  # type: ignore[arg-type]
-                "optimize: seed=None must be a whole number, as seed=0"),
+    "no seed": (lambda: fs.generate.poisson(4, nodes=4, seed=None),  # type: ignore[arg-type]
+                "poisson: seed=None must be a whole number, as seed=0"),
+    "no seed to continue with": (lambda: fs.optimize(JOBS, 4, seed=None, checkpoint="search.ckpt"),
+                                 "optimize: seed=None draws another seed in each call, so checkpoint= needs one"),
     "method": (lambda: fs.optimize(JOBS, 4, method=["ga"]),  # type: ignore[arg-type]
                r"method=\['ga'\] must be the name of one search, as 'memetic'"),
     "objectives": (lambda: fs.optimize(JOBS, 4, objectives=3),  # type: ignore[arg-type]

@@ -82,6 +82,26 @@ def test_same_seed_same_result_on_any_number_of_threads(jobs: fs.Workload, resul
     assert result.evaluations == 2500
 
 
+def test_the_first_seven_parameters_may_be_given_by_place() -> None:
+    """Tests that workload, machine, objectives, method, seconds, evaluations and seed come first, in this order."""
+    jobs = fs.Workload(submit=[0, 0, 0], tasks=[1, 2, 3], runtime=[60, 60, 60])
+    found = fs.optimize(jobs, 3, "flow", "hc", None, 50, 4)
+    assert (found.objectives, found.method, found.evaluations, found.seed) == (("flow",), "hc", 50, 4)
+    with pytest.raises(TypeError, match="positional"):
+        fs.optimize(jobs, 3, "flow", "hc", None, 50, 4, "now")  # type: ignore[misc]
+
+
+def test_without_a_seed_each_search_draws_one_and_shows_it() -> None:
+    """Tests that seed=None is another seed in each call, which the result holds and prints, and that repeats it."""
+    jobs = fs.Workload(submit=[0] * 6, tasks=[1, 2, 3, 1, 2, 3], runtime=[60, 50, 40, 30, 20, 10])
+    one, two = (fs.optimize(jobs, 3, "flow", "random", evaluations=20, seed=None) for _ in range(2))
+    assert one.seed != two.seed
+    assert f"seed {one.seed}:" in str(one)
+    assert f"with seed {one.seed} " in one.summary()
+    again = fs.optimize(jobs, 3, "flow", "random", evaluations=20, seed=one.seed)
+    assert [moment.best for moment in again.history] == [moment.best for moment in one.history]
+
+
 def test_a_saved_result_is_the_same(result: fs.Result, tmp_path: Path) -> None:
     """Tests that a Result comes back from its file with the same text, values and schedules, and says what is new."""
     path = tmp_path / "result.json.gz"

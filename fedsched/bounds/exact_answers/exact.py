@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fedsched.bounds.exact_answers.cp_sat_model import Model, Solved
     from fedsched.bounds.exact_answers.task import Task
     from fedsched.bounds.lower.relaxation import Floats, Ints
+    from fedsched.core.names import Alternatives, Knowledge
     from fedsched.io.arguments import AnyJobs, AnyMachine
     from fedsched.model.schedule.schedule import Schedule
 
@@ -169,9 +170,9 @@ def exact(
     seed: int = 0,
     t0: float | None = None,
     reading: Reading = CLAIRVOYANT,
-    knowledge: str | None = None,
+    knowledge: Knowledge | None = None,
     kill_at_estimate: bool | None = None,
-    alternatives: str | None = None,
+    alternatives: Alternatives | None = None,
     caps: NDArray[np.int64] | None = None,
 ) -> ExactAnswer:
     """Return the best schedule of a small problem, or the best found in the time, with a proven bound.
@@ -236,9 +237,9 @@ def exact_front(
     seed: int = 0,
     t0: float | None = None,
     reading: Reading = CLAIRVOYANT,
-    knowledge: str | None = None,
+    knowledge: Knowledge | None = None,
     kill_at_estimate: bool | None = None,
-    alternatives: str | None = None,
+    alternatives: Alternatives | None = None,
     caps: NDArray[np.int64] | None = None,
 ) -> ExactFront:
     """Return the whole Pareto front of makespan and energy of a tiny problem, without contention.

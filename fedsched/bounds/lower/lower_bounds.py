@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from fedsched.bounds.lower.relaxation import Floats, Ints
     from fedsched.bounds.lower.shapes import Areas
+    from fedsched.core.names import Alternatives, Knowledge
     from fedsched.io.arguments import AnyJobs, AnyMachine
     from fedsched.model.machine.federation import Federation
 
@@ -58,9 +59,9 @@ def lower_bounds(
     *,
     t0: float | None = None,
     reading: Reading = CLAIRVOYANT,
-    knowledge: str | None = None,
+    knowledge: Knowledge | None = None,
     kill_at_estimate: bool | None = None,
-    alternatives: str | None = None,
+    alternatives: Alternatives | None = None,
     caps: NDArray[np.int64] | None = None,
     method: str = "auto",
     seconds: float | None = None,

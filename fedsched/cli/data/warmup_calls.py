@@ -25,11 +25,12 @@ from fedsched.slurm import Slurm
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from fedsched.core.names import SharingName
     from fedsched.policies import Policy
 
 RULES = ("fcfs", "easy", "conservative", "greedy", "easy-sjbf", "wfp3-easy", "lookahead", "mct")
 METHODS = ("memetic", "ga", "pso-ea", "mpso-fga")  # the other methods use the same kernels
-CHOICES = ("first", "best", "spread", "block")
+CHOICES: tuple[SharingName, ...] = ("first", "best", "spread", "block")
 NODES = 32
 PRIORITIES = """SelectType=select/linear
 SchedulerType=sched/backfill
@@ -187,14 +188,14 @@ def _like(jobs: Workload, **more: object) -> Workload:
 
 
 def _simulations(
-    jobs: Workload, machine: Federation, policies: Sequence[str | Policy | Slurm], *, sharing: str | None = None
+    jobs: Workload, machine: Federation, policies: Sequence[str | Policy | Slurm], *, sharing: SharingName | None = None
 ) -> Iterator[Callable[[], object]]:
     for policy in policies:
         yield lambda policy=policy: simulate(jobs, machine, policy, sharing=sharing).verify()  # type: ignore[misc]
 
 
 def _searches(
-    jobs: Workload, machine: Federation, methods: Sequence[str], *, sharing: str | None = None
+    jobs: Workload, machine: Federation, methods: Sequence[str], *, sharing: SharingName | None = None
 ) -> Iterator[Callable[[], object]]:
     search = partial(optimize, jobs.head(30), machine, evaluations=300, sharing=sharing)
     for method in methods:

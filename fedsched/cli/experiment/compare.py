@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from fedsched.comparison.instances import Comparable
     from fedsched.comparison.record import Blocks, Comparison
     from fedsched.comparison.statistics import Friedman, Pairs
+    from fedsched.core.names import Submits
 
 
 def command(
@@ -171,7 +172,7 @@ def instances_of(
     reading: groups.Reading,
     package: int | None,
     objectives: tuple[str, ...],
-    submits: str,
+    submits: Submits,
 ) -> list[Comparable]:
     """Return an instance for each log, or package of it, and each federation; and those of gang and market."""
     from fedsched.compare import GangInstance, Instance, MarketInstance

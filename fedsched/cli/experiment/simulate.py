@@ -34,6 +34,7 @@ from fedsched.model.reading import USUAL
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from fedsched.core.names import Submits
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
     from fedsched.model.schedule.schedule import Schedule
@@ -138,7 +139,7 @@ def command(
 
 def _otherwise(
     asked: Scenario,
-    submits: str,
+    submits: Submits,
     workload: Workload,
     recorded: Workload,
     federation: Federation,

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from fedsched.model import reading
+from fedsched.core import names
 
 LOG_FILES = "(.swf, .csv, .sacct or .json, also .gz, .xz, .bz2), or the name of a shipped log (`sample`, …)."
 FEDERATION_NAMES = (
@@ -222,7 +222,7 @@ OnError = Annotated[
     Parameter(help="For a malformed line in a log: raise an error (raise, the default), or skip and count it (skip)."),
 ]
 Submits = Annotated[
-    reading.Submits,
+    names.Submits,
     Parameter(help="Whether all jobs wait from the first submit on (now), or keep their submit times (keep)."),
 ]
 _PUT_OFF = (
@@ -267,21 +267,21 @@ Reservation = Annotated[
 
 # What is known and how the machine behaves.
 SameTime = Annotated[
-    reading.SameTime | None,
+    names.SameTime | None,
     Parameter(
         help="Events at the same time: all first, then one scheduling pass (batch, the default), or a pass after each "
         "(sequential)."
     ),
 ]
 Knowledge = Annotated[
-    reading.Knowledge | None,
+    names.Knowledge | None,
     Parameter(
         help="Whether plans know the users' estimates (estimate) or the true run times (runtime). Default: estimate "
         "for simulate, report and tune, else runtime."
     ),
 ]
 Saturation = Annotated[
-    reading.Saturation | None,
+    names.Saturation | None,
     Parameter(
         help="Communication over saturated uplinks: a job's rate follows their load (dynamic, the default), stays as "
         "at its start (static), or is its max-min fair share (fair)."
@@ -312,7 +312,7 @@ Completing = Annotated[
     int | None, Parameter(help="slurm: the seconds that nodes stay busy after a job's end. Default: 0.")
 ]
 Alternatives = Annotated[
-    reading.Choice | None,
+    names.Alternatives | None,
     Parameter(
         help="The shape of jobs that have several: the recorded one (fixed, the default), the one of the least tasks × "
         "planned time (smallest_area), the one that is planned to end first when the job joins the queue "

@@ -11,6 +11,8 @@ from fedsched.core.errors import unknown_name
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from fedsched.core.names import SharedReservationName, SharingName
+
 CHOICES: Mapping[str, str] = MappingProxyType(
     {
         "first": "the lowest node number first",
@@ -41,8 +43,8 @@ class NodeSharing:
         A name of `RESERVATIONS`. "resources" is exact: jobs free what they hold, one by one. "nodes" is coarser.
     """
 
-    choice: str = "first"
-    reservation: str = "resources"
+    choice: SharingName = "first"
+    reservation: SharedReservationName = "resources"
 
     def __post_init__(self) -> None:
         if self.choice not in CHOICES:
@@ -51,7 +53,7 @@ class NodeSharing:
             raise unknown_name("reservation on shared nodes", self.reservation, RESERVATIONS)
 
     @classmethod
-    def of(cls, given: NodeSharing | str) -> NodeSharing:
+    def of(cls, given: NodeSharing | SharingName) -> NodeSharing:
         """Return the sharing itself, or that of a choice by its name."""
         if isinstance(given, NodeSharing):
             return given

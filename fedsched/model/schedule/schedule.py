@@ -18,9 +18,9 @@ from fedsched.model.schedule.lost import LostRuns, no_runs
 from fedsched.model.schedule.promises import Promises, same_delays, same_promises
 
 if TYPE_CHECKING:
-
     from numpy.typing import ArrayLike, NDArray
 
+    from fedsched.core.names import Alternatives, Knowledge, SameTime, Saturation
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
     from fedsched.model.schedule.metrics import Metrics
@@ -74,11 +74,11 @@ class Schedule(Read, ScheduleConvenience):
         until: float = np.inf,
         promises: Promises | None = None,
         delays: ArrayLike | None = None,
-        same_time: str | None = None,
-        knowledge: str | None = None,
-        saturation: str | None = None,
+        same_time: SameTime | None = None,
+        knowledge: Knowledge | None = None,
+        saturation: Saturation | None = None,
         kill_at_estimate: bool | None = None,
-        alternatives: str | None = None,
+        alternatives: Alternatives | None = None,
     ) -> None:
         reading = reading.but(
             same_time=same_time, knowledge=knowledge, saturation=saturation, kill_at_estimate=kill_at_estimate,

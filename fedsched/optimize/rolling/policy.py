@@ -17,6 +17,7 @@ from fedsched.search.methods.methods import METHODS, method_named
 from fedsched.search.problem.objectives import Objectives
 
 if TYPE_CHECKING:
+    from fedsched.core.names import MethodName, ObjectiveName, PlacementName
     from fedsched.engine.run.simulation import Simulation
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
@@ -59,12 +60,12 @@ class Rolling:
 
     shares_nodes: ClassVar[bool] = True  # it also plans on shared nodes
 
-    method: str = "memetic"
+    method: MethodName | str = "memetic"
     window: int = 100
     evaluations: int = 2000
     every: str | float = CHANGE
-    objective: str = "bounded_slowdown"
-    placement: str | None = None
+    objective: ObjectiveName = "bounded_slowdown"
+    placement: PlacementName | None = None
     seed: int = 0
     checkpoint: str | PathLike[str] | None = None
 

@@ -41,6 +41,7 @@ from fedsched.simulate import begun, prepare, to_the_end
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fedsched.core.names import Alternatives, Knowledge, Saturation, Submits
     from fedsched.engine.arrays.structs import Ints, Problem
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
@@ -85,12 +86,12 @@ class SearchProblem(PackedProblem, Read):
         federation: Federation,
         objectives: Objectives,
         *,
-        submits: str = "now",
+        submits: Submits = "now",
         reading: Reading = CLAIRVOYANT,
-        knowledge: str | None = None,
-        saturation: str | None = None,
+        knowledge: Knowledge | None = None,
+        saturation: Saturation | None = None,
         kill_at_estimate: bool | None = None,
-        alternatives: str | None = None,
+        alternatives: Alternatives | None = None,
         t0: float | None = None,
         running: RunningJobs | None = None,
         threads: int = 1,

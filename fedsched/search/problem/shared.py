@@ -39,6 +39,7 @@ from fedsched.search.run.interruptible_evaluation import wasted_in
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fedsched.core.names import Submits
     from fedsched.engine.arrays.structs import Floats, Ints, Plan, Problem, State
     from fedsched.engine.sharing import NodeSharing
     from fedsched.engine.sharing.arrays import Sharing
@@ -171,7 +172,7 @@ class SharedProblem(SharedRows, SearchProblem):
         objectives: Objectives,
         *,
         sharing: NodeSharing,
-        submits: str = "now",
+        submits: Submits = "now",
         reading: Reading = CLAIRVOYANT,
         t0: float | None = None,
         threads: int = 1,

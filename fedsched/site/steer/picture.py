@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from fedsched.core.names import DispatchName
     from fedsched.site.steer.queue import Queue, SlurmJob, SlurmNode
 
 MOST_TASKS = 200  # tasks of one array that are planned one by one, at most
@@ -80,7 +81,7 @@ class Picture:
 
     def rules(self, order: Sequence[int]) -> Rules:
         """Return the rules that schedule rows in this order."""
-        dispatch = "conservative" if self.backfills else "strict"
+        dispatch: DispatchName = "conservative" if self.backfills else "strict"
         return Rules(order=self.whole(order), dispatch=dispatch, name="in turn")
 
     def whole(self, order: Sequence[int]) -> NDArray[np.int64]:

@@ -89,6 +89,7 @@ class Tuning:
     simulations: int
     seconds: float
     notes: tuple[str, ...] = ()
+    seed: int = 0
 
     def __len__(self) -> int:
         return len(self.front)
@@ -141,5 +142,5 @@ class Tuning:
         later = f", checked on {counted(self.checked_jobs, 'later job')}" if self.checked_jobs else ""
         return (
             f"{counted(self.jobs, 'job')}{later}; {counted(len(self.genes), 'parameter')}, phases of the clocks "
-            f"{', '.join(map(str, self.phases))} s; {counted(self.simulations, 'simulation')}."
+            f"{', '.join(map(str, self.phases))} s; {counted(self.simulations, 'simulation')}, seed {self.seed}."
         )

@@ -22,6 +22,7 @@ from fedsched.slurm.loop.pack import epoch_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from fedsched.core.names import SharingName
     from fedsched.engine.arrays.structs import Floats
     from fedsched.engine.sharing import NodeSharing
     from fedsched.model.jobs.workload import Workload
@@ -57,7 +58,7 @@ class Trials:
     objectives: tuple[str, ...]
     phases: tuple[int, ...]
     budget: Budget
-    sharing: NodeSharing | str | None = None
+    sharing: NodeSharing | SharingName | None = None
     known: dict[Changes, Floats] = field(default_factory=dict)
 
     def values(self, changes: Changes) -> Floats:

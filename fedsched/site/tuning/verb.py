@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.core.errors import TraceError, unknown_name
-from fedsched.core.values import is_number, seed_of, whole
+from fedsched.core.values import is_number, seed_or_fresh, whole
 from fedsched.io.arguments import federation_of, workload_of
 from fedsched.io.slurm_files.slurm_machine import federation_of as machine_of
 from fedsched.model.reading import USUAL
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from os import PathLike
 
+    from fedsched.core.names import SharingName
     from fedsched.engine.sharing import NodeSharing
     from fedsched.io.arguments import AnyJobs, AnyMachine
     from fedsched.io.slurm_files.slurm_conf import SlurmConf
@@ -116,10 +117,10 @@ def tune(
     seconds: float | None = None,
     phases: int = 2,
     check: float = 0.5,
-    seed: int = 0,
+    seed: int | None = 0,
     assoc: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
     completing: int = 0,
-    sharing: NodeSharing | str | None = None,
+    sharing: NodeSharing | SharingName | None = None,
     reading: Reading = USUAL,
     progress: Callable[[int, int], None] | None = None,
 ) -> Tuning:
@@ -146,7 +147,7 @@ def tune(
     check
         The share at the end of the log that the search does not see; the found confs are checked on it. 0: no check.
     seed
-        The seed of the search.
+        The seed of the search; None draws a fresh one. The result holds it.
     assoc, completing
         As for `policies.Slurm`, if a conf is given.
     sharing
@@ -158,7 +159,7 @@ def tune(
     policy = _policy(conf, assoc, completing)
     names = _objectives(objectives)
     chosen = genes_of(policy, genes)
-    seed_of("tune", seed)
+    seed = seed_or_fresh("tune", seed)
     whole("tune", "phases", phases, least=1)
     if simulations is not None:
         whole("tune", "simulations", simulations, least=1)
@@ -198,6 +199,7 @@ def tune(
         simulations=budget.made,
         seconds=time.monotonic() - begun,
         notes=_notes(policy, interrupted),
+        seed=seed,
     )
 
 

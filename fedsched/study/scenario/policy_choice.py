@@ -89,7 +89,7 @@ class PolicyChoice:
             return None
         from fedsched.engine.sharing import NodeSharing
 
-        return NodeSharing(choice=self.sharing, **self.given(("reservation",)))
+        return NodeSharing(**{**self.given(("reservation",)), "choice": self.sharing})
 
     def policy(self, *, seed: int = 0, checkpoint: str | PathLike[str] | None = None) -> Policy | Slurm:
         """Return the policy; a rolling one uses the seed and the checkpoint file."""
@@ -124,14 +124,9 @@ class PolicyChoice:
             self._refuse(
                 ("order", "backfill_order", "placement"), f"is what policy {self.name.lower()!r} chooses itself"
             )
-            return replace(known, dispatch=self.dispatch or known.dispatch)
+            return replace(known, **self.given(("dispatch",)))
         changed = self.given(OF_RULES)
-        return replace(
-            known,
-            **changed,
-            placement=self.placement or known.placement,
-            name="" if changed else self.name.lower(),
-        )
+        return replace(known, **changed, **self.given(("placement",)), name="" if changed else self.name.lower())
 
     def _refuse(self, names: Sequence[str], why: str) -> None:
         for name, value in self.given(names).items():

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from fedsched.compare import Instance
+    from fedsched.core.names import Submits
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
     from fedsched.model.schedule.schedule import Schedule
@@ -80,7 +81,7 @@ class Scenario(ScenarioConvenience):
     def simulate(
         self,
         *,
-        submits: str = "keep",
+        submits: Submits = "keep",
         progress: Callable[[int, int], None] | None = None,
         checkpoint: str | PathLike[str] | None = None,
     ) -> Schedule:
@@ -107,7 +108,7 @@ class Scenario(ScenarioConvenience):
             progress=progress,
         )
 
-    def instance(self, objectives: tuple[str, ...] = ("makespan",), *, submits: str = "keep") -> Instance:
+    def instance(self, objectives: tuple[str, ...] = ("makespan",), *, submits: Submits = "keep") -> Instance:
         """Return jobs, machine and reading as an instance to compare methods on; the scenario's policy is not used.
 
         Parameters
