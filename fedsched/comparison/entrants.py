@@ -22,8 +22,8 @@ from fedsched.search.run.run import INTERRUPTED
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fedsched.core.names import FirstPlans
     from fedsched.comparison.instances import Budget
+    from fedsched.core.names import FirstPlans
     from fedsched.optimize.result import Result
     from fedsched.search.problem.problem import SearchProblem
 

@@ -33,7 +33,7 @@ KNOWN = ("policy", "placement", "nodes", "set.NAME", "conf", "federate", "partit
          "maintenance", "load", "power")  # fmt: skip
 SCHEDULER = "SchedulerParameters"
 OF_FILES = ("clustername", "slurm_version")  # parameters that no scenario may set
-FEDERATE = {"home": "home", "single": "single", "co": "fastest"}
+FEDERATE: dict[str, PlacementName] = {"home": "home", "single": "single", "co": "fastest"}
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)([smhdw]?)\.\.(\d+(?:\.\d+)?)([smhdw]?)", re.ASCII)
 _LENGTH = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 

@@ -170,7 +170,7 @@ MISCALLED: dict[str, tuple[Callable[[], object], str]] = {
                         r"Instance: name=<Workload .* must be a text: Instance\('log', workload, federation\)"),
     "a number of seeds": (lambda: fs.optimize(JOBS, 4, seeds=3),  # type: ignore[arg-type]
                           "optimize: seeds=3 must be one of structured, random; a number is seed=3"),
-    "no seed": (lambda: fs.generate.poisson(4, nodes=4, seed=None),  # type: ignore[arg-type]
+    "no seed": (lambda: fs.generate.poisson(4, 4, load=0.5, seed=None),  # type: ignore[arg-type]
                 "poisson: seed=None must be a whole number, as seed=0"),
     "no seed to continue with": (lambda: fs.optimize(JOBS, 4, seed=None, checkpoint="search.ckpt"),
                                  "optimize: seed=None draws another seed in each call, so checkpoint= needs one"),
