@@ -1,62 +1,70 @@
-"""Write the part of docs/reference/cli.md that the commands themselves say: python docs/make_cli.py."""
+"""Write the reference of the command line, a page for each group of commands: python docs/make_cli.py."""
 
 from __future__ import annotations
 
-import typing
 from importlib import import_module
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fedsched.cli.app import COMMANDS, arguments_of, build_app, examples_of, module_of, shown_default, typed
+from fedsched.cli.app import arguments_of, build_app, examples_of, group_of, shown_default, typed
+from fedsched.cli.commands import COMMANDS, GROUPS, module_of
+from fedsched.cli.help import about, shown
 
 if TYPE_CHECKING:
-    from cyclopts import App
     from cyclopts.argument import Argument
 
-PAGE = Path(__file__).resolve().parent / "reference" / "cli.md"
+FOLDER = Path(__file__).resolve().parent / "reference" / "cli"
+INDEX = FOLDER / "index.md"
 MARK = "<!-- From here on written by docs/make_cli.py: change the commands instead. -->\n"
-WORDS = {int: "INT", float: "FLOAT", str: "TEXT", Path: "PATH", bool: ""}
+PAGES = dict(zip(GROUPS, ("look", "simulate", "plan", "compare", "slurm", "data", "papers", "help"), strict=True))
 
 
-def page(text: str) -> str:
-    """Return the page with its reference written anew."""
-    app = build_app()
-    return text.partition(MARK)[0] + MARK + "".join(section(app, name) for name in sorted(COMMANDS))
+def pages() -> dict[Path, str]:
+    """Return the text of every page, by its path: the index, whose first part is written by hand, and the groups."""
+    index = INDEX.read_text(encoding="utf-8").partition(MARK)[0] + MARK + contents()
+    return {INDEX: index} | {FOLDER / f"{PAGES[group]}.md": page(group) for group in GROUPS}
 
 
-def section(app: App, name: str) -> str:
-    """Return what there is to say about a command: what it does, examples, arguments and options."""
-    function = import_module(module_of(name)).command
-    paragraphs = (function.__doc__ or "").partition("Parameters\n")[0].partition("Examples\n")[0].strip().split("\n\n")
-    told = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+def contents() -> str:
+    """Return the list of commands, in groups."""
+    lines = ["\n## Commands\n"]
+    for group, commands in GROUPS.items():
+        lines += [f"**[{group}]({PAGES[group]}.md)**\n", "| command | what it does |", "|---|---|"]
+        lines += [f"| [{name}]({PAGES[group]}.md#fedsched-{name}) | {COMMANDS[name]} |" for name in commands]
+        lines += [""]
+    toctree = "\n".join(PAGES.values())
+    return "\n".join(lines) + f"\n```{{toctree}}\n:hidden:\n\n{toctree}\n```\n"
+
+
+def page(group: str) -> str:
+    """Return the page of a group of commands."""
+    named = ", ".join(f"`{name}`" for name in GROUPS[group])
+    head = f"# {group}: commands\n\n{MARK}\nCommands: {named}. What holds for each: [the command line](index.md).\n"
+    return head + "".join(section(name) for name in GROUPS[group])
+
+
+def section(name: str) -> str:
+    """Return what there is to say about a command: what it does, examples, arguments and options in their groups."""
+    app, function = build_app(name), import_module(module_of(name)).command
+    told = "\n\n".join(about(function))
     examples = "\n".join(typed(example) for example in examples_of(function))
-    lines = ["| | | default |", "|---|---|---|"]
-    for argument in arguments_of(app, name):
-        info = argument.field_info
-        default = "required" if argument.required else "" if info.default is info.empty else shown_default(info.default)
-        told_of = " ".join((argument.parameter.help or "").split()).replace("|", "\\|")
-        lines.append(f"| {cell(argument)} | {told_of} | {default or ''} |")
-    return f"\n## fedsched {name}\n\n{told}\n\n```text\n{examples}\n```\n\n" + "\n".join(lines) + "\n"
+    text = f"\n## fedsched {name}\n\n{told}\n\n```text\n{examples}\n```\n"
+    every = sorted(arguments_of(app, name), key=lambda one: group_of(one)[0])
+    for (_, title), found in groupby(every, key=group_of):
+        text += f"\n**{title}**\n\n| | | default |\n|---|---|---|\n" + "".join(map(row, found))
+    return text
 
 
-def cell(argument: Argument) -> str:
-    """Return the name of an argument or option, and what it takes."""
-    if not argument.name.startswith("-"):
-        return f"`{argument.name}`"
-    choices = argument.get_choices()
-    return (
-        f"`{argument.name} {'|'.join(choices) if choices else kind_of(argument.hint)}".rstrip().replace("|", "\\|")
-        + "`"
-    )
-
-
-def kind_of(hint: object) -> str:
-    """Return what an option of this type takes."""
-    parts = [part for part in typing.get_args(hint) if part is not type(None)]
-    if typing.get_origin(hint) is tuple:
-        return f"{kind_of(parts[0])} …" if parts[1:] == [...] else " ".join(kind_of(part) for part in parts)
-    return kind_of(parts[0]) if parts else WORDS[hint]  # type: ignore[index]
+def row(argument: Argument) -> str:
+    """Return the row of an argument or option: what it takes, what it means, its default."""
+    info = argument.field_info
+    default = "required" if argument.required else "" if info.default is info.empty else shown_default(info.default)
+    told = " ".join((argument.parameter.help or "").split())
+    cells = (f"`{shown(argument)}`", told, default or "")
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n"
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import errno
 import io
+import itertools
 import sys
 from typing import TYPE_CHECKING
 
@@ -29,15 +30,25 @@ SPELLED = dict(
 
 def run(arguments: Sequence[str]) -> int:
     """Return the exit status of the command line: 0 done, 1 a check failed, 2 an error, 130 interrupted."""
+    from fedsched.cli.commands import ALL_HELP, COMMANDS, HELP, first_page
+
+    named = next((argument for argument in arguments if argument in COMMANDS), None)
+    if named is None and {*arguments} <= {*HELP, ALL_HELP}:
+        say(first_page())
+        return 0
+    if named is not None and any(argument in HELP for argument in itertools.takewhile("--".__ne__, arguments)):
+        from fedsched.cli.help import short_help
+
+        say(short_help(named))
+        return 0
     from cyclopts import CycloptsError
 
-    from fedsched.cli.app import COMMANDS, build_app
+    from fedsched.cli.app import build_app
     from fedsched.cli.shared.compile_progress import report_compiling
 
     # The parser reads a lone dash as an option without a name; ./- is a path, which Path turns into - again.
     arguments = ["./-" if argument == "-" else argument for argument in arguments]
     debug = "--debug" in arguments
-    named = next((argument for argument in arguments if argument in COMMANDS), None)
     app = build_app(named)
     try:
         with report_compiling(arguments):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from cyclopts import App, Parameter
 
 from fedsched import __version__
+from fedsched.cli.commands import ALL_HELP, COMMANDS, HELP, SUMMARY, module_of
 from fedsched.cli.shared import config as settings
 from fedsched.cli.shared import options
 from fedsched.cli.shared.input_output import NotTakenError
@@ -20,55 +21,12 @@ if TYPE_CHECKING:
 
     from cyclopts.argument import Argument
 
-COMMANDS = {
-    "simulate": "Simulate a policy on a log and print its metrics.",
-    "optimize": "Search for the best plan for a package of jobs, and print it beside baselines and bounds.",
-    "shift": "Compute what is saved by delaying jobs, by running them on other clusters, and by both.",
-    "compare": "Compare methods and policies on logs over seeds: medians, gaps, ranks, significance tests.",
-    "bench": "List benchmark instances, check plans and proofs for them, or run methods on them.",
-    "bounds": "Compute lower bounds for every schedule of a log: makespan, energy, their front, response times.",
-    "plot": "Draw a saved search result: front, progress, Gantt chart.",
-    "report": "Write an HTML page about a saved search result, or about policies simulated on a log.",
-    "market": "Schedule a batch of jobs on priced slots of nodes with local load: AEP, CSS, batch-slicer, BSF.",
-    "info": "Summarise a log or a federation.",
-    "sprio": "Print the terms that add up to the priorities of Slurm's pending jobs, as `sprio -l` does.",
-    "tune": "Search for better parameters of a slurm.conf on the site's own log; each result is a diff.",
-    "study": "Simulate what-if scenarios on a log or dump, and compare each with the unchanged system.",
-    "twin": "Dump and replay a Slurm cluster, explain where simulation and record differ, and forecast starts.",
-    "plan": "Find a better order for a Slurm cluster's waiting jobs and print it; nothing is changed.",
-    "apply": "Reorder a Slurm cluster's waiting jobs by a plan: set their Nice values, which can be undone.",
-    "watch": "Plan and apply again whenever a Slurm cluster's set of jobs changes; undo all changes at the end.",
-    "place": "Choose a cluster for each job of a federation that leaves the choice to fedsched; let it start there.",
-    "gang": "Simulate gang scheduling of gangs and local jobs, on sites with a queue per processor.",
-    "generate": "Generate a synthetic workload: lublin, poisson or planted.",
-    "convert": "Convert a log, a workload or a platform to another format, and report what is lost.",
-    "fetch": "Download a log of the Parallel Workloads Archive, and check it.",
-    "verify": "Recompute a log's known schedules on your copy of it, and compare.",
-    "completion": "Print the script that makes a shell complete commands and options.",
-    "doctor": "Check this installation: versions, machine, kernel cache, a self-test.",
-    "warmup": "Compile kernels ahead of their first use: for images, login nodes and shared caches.",
-    "demo": "Compare policies on the shipped trace, and write a report.",
-}
-FOLDERS = {
-    "data": "completion convert demo doctor fetch generate info warmup",
-    "slurm": "apply place plan sprio tune twin watch",
-}
-SUMMARY = "Schedule parallel jobs on one cluster or a federation: simulate policies, search plans."
-EPILOGUE = "More on a command, with examples that run: fedsched COMMAND --help."
-
-
-def module_of(command: str) -> str:
-    """Return the name of the module that holds a command."""
-    folder = next((folder for folder, commands in FOLDERS.items() if command in commands.split()), "experiment")
-    return f"fedsched.cli.{folder}.{command}"
-
-
 def build_app(named: str | None = None) -> App:
     """Return the parser; only the module of the command `named` is imported now, other modules when they are run."""
     app = App(
         name="fedsched",
         help=SUMMARY,
-        help_epilogue=EPILOGUE,
+        help_flags=(*HELP, ALL_HELP),
         help_format="plaintext",
         version=__version__,
         result_action="return_value",
@@ -79,7 +37,7 @@ def build_app(named: str | None = None) -> App:
     for name, summary in COMMANDS.items():
         if name == named:
             function = import_module(module_of(name)).command
-            app.command(function, name=name, help_epilogue=epilogue_of(function))
+            app.command(function, name=name, help_epilogue=epilogue_of(function), group_parameters=options.OWN)
         else:
             app.command(f"{module_of(name)}:command", name=name, help=summary)
 
@@ -113,6 +71,12 @@ def arguments_of(app: App, command: str) -> list[Argument]:
     """Return a command's arguments and options that its help shows, with groups of options expanded."""
     every = app[command].assemble_argument_collection(parse_docstring=True)
     return [one for one in every if one.name != "*" and one.parameter.show is not False]
+
+
+def group_of(argument: Argument) -> tuple[int, str]:
+    """Return the place and the title of the group that an argument or option belongs to."""
+    group = argument.parameter.group[0]  # type: ignore[index]
+    return (group.sort_key, group.name) if isinstance(group.sort_key, int) else (-1, group.name)
 
 
 def examples_of(function: Callable[..., object]) -> list[str]:

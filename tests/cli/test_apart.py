@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from fedsched.cli.app import COMMANDS, arguments_of, build_app
+from fedsched.cli.app import arguments_of, build_app
+from fedsched.cli.commands import COMMANDS
 
 if typing.TYPE_CHECKING:
     from collections.abc import Callable

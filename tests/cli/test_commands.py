@@ -16,7 +16,7 @@ import pytest
 
 import fedsched as fs
 from fedsched import cli
-from fedsched.cli.app import COMMANDS, module_of
+from fedsched.cli.commands import COMMANDS, GROUPS, module_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,26 +36,38 @@ def modules_after(code: str) -> set[str]:
 
 
 def test_help_loads_nothing_heavy() -> None:
-    """Tests that `fedsched --help` loads the parser and nothing of what simulations need."""
+    """Tests that `fedsched --help` loads not even the parser, and a command's help no printer of tables."""
     loaded = modules_after("from fedsched.cli import run; assert run(['--help']) == 0")
+    assert not loaded & {"cyclopts", "rich"}
+    loaded = modules_after("from fedsched.cli import run; assert run(['simulate', '--help']) == 0")
     assert "cyclopts" in loaded
+    assert "rich" not in loaded
     assert not loaded & {"numpy", "numba", "scipy", "matplotlib", "pandas", "markdown_it", "pygments"}
 
 
-@pytest.mark.parametrize("arguments", [(), ("--help",)])
+@pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",), ("--help-all",)])
 def test_help_names_every_command(arguments: tuple[str, ...], call: Callable[..., Any]) -> None:
-    """Tests that the help lists each command with its summary."""
+    """Tests that the first page says what to do first, then lists each command on one line in its group."""
     status, out, _ = call(*arguments)
     assert status == 0
-    assert all(name in out for name in COMMANDS)
+    lines = out.splitlines()
+    assert len(lines) <= 50
+    assert max(map(len, lines)) <= 80
+    assert out.index("fedsched demo") < out.index("fedsched info YOUR.swf") < out.index("Look:")
+    for group, commands in GROUPS.items():
+        listed = lines[lines.index(f"{group}:") + 1 :][: len(commands)]
+        assert listed == [f"  {name:<12}{COMMANDS[name]}" for name in commands]
+    assert sum(map(len, GROUPS.values())) == len(COMMANDS) == 27
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_every_command_explains_its_options(name: str, call: Callable[..., Any]) -> None:
-    """Tests that each command has a help page that describes --json, as the first page promises."""
-    status, out, _ = call(name, "--help")
-    assert status == 0
-    assert "--json" in out
+    """Tests that each command has a help page that describes --json, and that its summary is its docstring's."""
+    for option in ("--help", "-h", "--help-all"):
+        status, out, _ = call(name, option)
+        assert status == 0
+        assert "--json" in out
+        assert ("--config" in out) == (option == "--help-all")
     summary = importlib.import_module(module_of(name)).command.__doc__.splitlines()[0]
     assert summary.split()[0] == COMMANDS[name].split()[0]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fedsched import cli
-from fedsched.cli.app import module_of
+from fedsched.cli.commands import module_of
 from fedsched.cli.shared.compile_progress import report_compiling
 from fedsched.cli.shared.input_output import stopwatch
 from fedsched.core import compilation

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fedsched.cli.app import COMMANDS
+from fedsched.cli.commands import COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +55,7 @@ def test_bash_completes_commands_options_and_values(bash: Callable[..., list[str
     assert bash("completion", "") == ["bash", "zsh", "fish"]
     assert bash("info", "pl") == ["plan.toml"]
     assert bash("simulate", "--federation", "pl") == ["plan.toml"]
-    assert bash("--config", "plan.toml", "simulate", "--he") == ["--head", "--help"]
+    assert bash("--config", "plan.toml", "simulate", "--he") == ["--head", "--help", "--help-all"]
 
 
 def test_bash_falls_back_to_files(bash: Callable[..., list[str]], tmp_path: Path) -> None:

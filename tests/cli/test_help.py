@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -14,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.tiers import DEEP
 
-from fedsched.cli.app import COMMANDS, arguments_of, build_app, examples_of, module_of
+from fedsched.cli.app import arguments_of, build_app, examples_of, group_of, typed
+from fedsched.cli.commands import COMMANDS, module_of
+from fedsched.cli.help import LINES, WIDTH, clause, short_help
 from fedsched.policies.named import DISPATCH, ORDERS, PLACEMENTS
 
 if TYPE_CHECKING:
@@ -71,8 +74,8 @@ def options_by_name() -> dict[str, dict[str, Argument]]:
 def test_help_shows_examples_and_loads_nothing_heavy() -> None:
     """Tests that each command's help ends in its examples, and is there without what the command computes with."""
     code = (
-        "from fedsched.cli import run; from fedsched.cli.app import COMMANDS; import sys\n"
-        "for name in COMMANDS: assert run([name, '--help']) == 0; print('|')\n"
+        "from fedsched.cli import run; from fedsched.cli.commands import COMMANDS; import sys\n"
+        "for name in COMMANDS: assert run([name, '--help-all']) == 0; assert run([name, '-h']) == 0; print('|')\n"
         "print(*sorted({name.partition('.')[0] for name in sys.modules}))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
@@ -80,9 +83,48 @@ def test_help_shows_examples_and_loads_nothing_heavy() -> None:
     heavy = {"numpy", "numba", "scipy", "matplotlib", "pandas", "pymoo", "deap", "moocore", "markdown_it", "pygments"}
     assert not set(loaded.split()) & heavy
     for command, page in zip(COMMANDS, pages, strict=True):
-        assert f"  fedsched {command}" in page.partition("For example:")[2]
+        long, _, short = page.partition(f"Usage: fedsched {command} ")[2].partition(f"Usage: fedsched {command} ")
+        assert all(f"  fedsched {command}" in one.partition("For example:")[2] for one in (long, short))
         assert "--config" in page
         assert "[default: None]" not in page
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_the_short_help_is_short(command: str) -> None:
+    """Tests that it has at most 40 lines of 80 columns, one for each option of its list, and all of the examples."""
+    module = import_module(module_of(command))
+    text = short_help(command)
+    lines = text.splitlines()
+    assert len(lines) <= LINES == 40
+    assert max(map(len, lines)) <= WIDTH == 80
+    every = {argument.name: argument for argument in arguments_of(build_app(command), command)}
+    assert {*module.FIRST} <= {*every}
+    for name in module.FIRST:
+        (line,) = (line for line in lines[: lines.index("For example:")] if line.split()[:1] == [name])
+        assert line.endswith(f" {clause(every[name])}")
+        assert len(clause(every[name])) > 3
+    options = sum(name.startswith("-") for name in every)
+    assert f"  {options - len(module.FIRST) + 2} more options: fedsched {command} --help-all" in lines
+    assert all(typed(example).replace("\n", "\n  ") in text for example in examples_of(module.command))
+
+
+def test_the_long_help_is_in_groups(call: Callable[..., Any]) -> None:
+    """Tests that --help-all shows each option, below the name of its group, in the groups' order."""
+    _, out, _ = call("simulate", "--help-all")
+    titles = re.findall(r"^╭─ (.*?) ─", out, flags=re.MULTILINE)
+    assert titles == [
+        "Arguments", "Log", "Machine", "Calendar of downtimes", "Signals, power and delays", "Policy",
+        "Slurm's scheduler", "What plans know, and how the machine behaves", "Search", "Output", "Everywhere",
+    ]  # fmt: skip
+    assert out.index("Calendar of") < out.index("--calendar-until") < out.index("Signals,")
+    for argument in arguments_of(build_app("simulate"), "simulate"):
+        assert argument.name in out
+    assert not [name for command in COMMANDS for name in group_names(command) if name == "Parameters"]
+
+
+def group_names(command: str) -> set[str]:
+    """Return the titles of the groups of a command's options."""
+    return {group_of(argument)[1] for argument in arguments_of(build_app(command), command)}
 
 
 @pytest.mark.parametrize(

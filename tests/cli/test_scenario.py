@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import fedsched as fs
-from fedsched.cli.app import COMMANDS, arguments_of, build_app
+from fedsched.cli.app import arguments_of, build_app
+from fedsched.cli.commands import COMMANDS
 from fedsched.model.reading import Reading
 from fedsched.study.scenario import Scenario
 

@@ -15,7 +15,8 @@ from support import outside
 
 import fedsched as fs
 from fedsched import cli, policies
-from fedsched.cli.app import COMMANDS, arguments_of, build_app
+from fedsched.cli.app import arguments_of, build_app
+from fedsched.cli.commands import COMMANDS
 from fedsched.model.schedule.metrics import METRICS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -126,7 +127,8 @@ def test_commands_have_the_options_that_pages_give_them() -> None:
         for command in COMMANDS
     }
     mentioned = [(name_of(page), *pair) for page in EVERY_PAGE for pair in mentioned_in(page)]
-    assert not [one for one in mentioned if one[2] not in options[one[1]] | {"--config", "--debug", "--help"}]
+    everywhere = {"--config", "--debug", "--help", "--help-all"}
+    assert not [one for one in mentioned if one[2] not in options[one[1]] | everywhere]
     assert ("docs/reference/formats.md", "fetch", "--out") in mentioned
     assert ("docs/reference/formats.md", "convert", "--federation") in mentioned
 

@@ -7,6 +7,8 @@ from typing import Literal
 from fedsched.cli.shared import options
 from fedsched.cli.shared.input_output import print_json, say
 
+FIRST = ("--install", "--json")  # in the short help
+
 
 def command(shell: Literal["bash", "zsh", "fish"], /, *, install: bool = False, json: options.Json = False) -> int:
     """Print the script that makes a shell complete commands and options, or install it.
@@ -14,9 +16,9 @@ def command(shell: Literal["bash", "zsh", "fish"], /, *, install: bool = False, 
     Parameters
     ----------
     shell
-        The shell that the script is for.
+        The shell that the script is for: bash, zsh or fish.
     install
-        Write it where the shell looks, and have the shell's startup file load it.
+        Install it where the shell looks. The shell's startup file then loads it.
 
     Examples
     --------

@@ -49,6 +49,9 @@ class _Machine:
     node_speed: float | None = None
 
 
+FIRST = ("--to", "--from", "--federation", "--lossy", "--json")  # in the short help
+
+
 def command(
     source: Path,
     target: Path,
@@ -72,17 +75,17 @@ def command(
     Parameters
     ----------
     source
-        A workload (.swf, .csv, .sacct, .json), a platform (.xml for SimGrid, .toml), a shipped one, or `-` with --from.
+        The file to convert. A log (.swf, .csv, .sacct, .json), a platform (.xml, .toml), shipped, or `-` with --from.
     target
-        .swf, .csv or .json (also .gz, .xz, .bz2); .toml for a federation; or `-` with --to: the data alone, on stdout.
+        The file to write. .swf, .csv, .json (also .gz, .xz, .bz2); .toml for a federation; `-` with --to: to stdout.
     from_
-        The source's format, if its name does not tell it: swf, csv, sacct, batsim; simgrid, toml.
+        The source's format, if its name does not tell it. swf, csv, sacct, batsim; simgrid, toml.
     to
-        The target's format, if its name does not tell it: swf, csv, batsim; toml.
+        The target's format, if its name does not tell it. swf, csv, batsim; toml.
     federation
         The jobs' machine, a file or shipped name. Wider jobs are dropped; a SimGrid platform also gives node speed.
     lossy
-        Write the target although it cannot hold some data that the model uses; without this, that is an error.
+        Write the target although it loses data. Without this, losing data that the model uses is an error.
 
     Examples
     --------

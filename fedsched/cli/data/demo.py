@@ -18,6 +18,9 @@ CHECKED = "Every schedule was checked again, independently of the engine, from i
 USUAL = Path("demo-report")
 
 
+FIRST = ("--out", "--json")  # in the short help
+
+
 def command(*, out: Path = USUAL, json: options.Json = False) -> int:
     """Compare policies on the shipped trace and example federation, and write an HTML report.
 

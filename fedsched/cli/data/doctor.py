@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from fedsched.model.machine.federation import Federation
 
 
+FIRST = ("--json",)  # in the short help
+
+
 def command(*, json: options.Json = False) -> int:
     """Check this installation: versions, machine, kernel cache, a self-test; exit with 1 if a check fails.
 

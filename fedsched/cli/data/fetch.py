@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
+FIRST = ("--out", "--json")  # in the short help
+
+
 def command(
     name: str = "",
     /,

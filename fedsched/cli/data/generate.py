@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 TAKEN = {"lublin": ("nodes", "load"), "poisson": ("nodes", "load"), "planted": ("federation", "makespan", "within")}
 
 
+FIRST = ("--out", "--jobs", "--nodes", "--load", "--federation", "--seed", "--json")  # in the short help
+
+
 def command(
     model: Literal["lublin", "poisson", "planted"],
     /,
@@ -33,7 +36,7 @@ def command(
     Parameters
     ----------
     model
-        lublin (Lublin and Feitelson's model), poisson (independent arrivals), or planted (its best makespan is known).
+        lublin, poisson or planted. Lublin and Feitelson's; independent arrivals; one whose best makespan is known.
     out
         The file: .swf or .csv, also .gz, .xz, .bz2.
     jobs
@@ -43,7 +46,7 @@ def command(
     load
         The offered load. Default: the model's own for lublin, 0.7 for poisson.
     federation
-        The federation that is cut into jobs (planted): a file or a shipped name. Default: example.
+        planted: the federation to cut into jobs. A file or a shipped name.
     makespan
         The best makespan, in seconds (planted). Default: 3600.
     within

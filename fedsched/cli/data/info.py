@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 OF_FEDERATIONS = ("toml", "simgrid")  # a Slurm dump holds both, and counts as a log
 
 
+FIRST = ("--from", "--json")  # in the short help
+
+
 def command(
     source: Path,
     /,
@@ -41,9 +44,9 @@ def command(
     Parameters
     ----------
     source
-        A workload (.swf, .csv, .sacct, .json) or federation (.toml, .xml), also compressed or shipped; `-` with --from.
+        A log or federation: a file or shipped name. .swf, .csv, .sacct, .json; .toml, .xml; .gz, …; `-` with --from.
     from_
-        The format, if the name does not tell it: swf, csv, sacct, batsim; toml, simgrid.
+        The format, if the name does not tell it. swf, csv, sacct, batsim; toml, simgrid.
 
     Examples
     --------

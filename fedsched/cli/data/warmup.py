@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 Kind = Literal["easy", "optimize", "calendar", "pools", "shared", "slurm", "gang", "market"]
 
 
+FIRST = ("--json",)  # in the short help
+
+
 def command(*kinds: Kind, json: options.Json = False) -> int:
     """Compile kernels ahead of their first use, and cache them: for images, login nodes and shared caches.
 
@@ -27,7 +30,7 @@ def command(*kinds: Kind, json: options.Json = False) -> int:
     Parameters
     ----------
     kinds
-        easy, optimize, calendar (downtimes), pools (and dependencies), shared, slurm, gang, market. Default: all.
+        What to compile: easy, optimize, slurm, market, …. Also calendar (downtimes), pools, shared, gang. Default: all.
 
     Examples
     --------

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path  # noqa: TC003 the command line reads the types
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
 
 from fedsched.cli.shared import options
 from fedsched.cli.shared.input_output import (
@@ -25,6 +27,13 @@ if TYPE_CHECKING:
     from fedsched.bench import Document
 
 
+# In the short help.
+FIRST = (
+    "--family", "--instance", "--seeds", "--seconds",
+    "--evaluations", "--out", "--report", "--json",
+)  # fmt: skip
+
+
 def command(
     action: Literal["list", "show", "check", "run"],
     /,
@@ -37,9 +46,9 @@ def command(
     workers: options.Workers = 1,
     executor: options.Executor = None,
     logs: Path | None = None,
-    out: Path | None = None,
-    report: Path | None = None,
-    table: Path | None = None,
+    out: Annotated[Path | None, Parameter(group=options.OUTPUT)] = None,
+    report: Annotated[Path | None, Parameter(group=options.OUTPUT)] = None,
+    table: Annotated[Path | None, Parameter(group=options.OUTPUT)] = None,
     json: options.Json = False,
 ) -> int:
     """List or show benchmark instances, check plans and proofs for them, or run methods on them.
@@ -53,19 +62,19 @@ def command(
     Parameters
     ----------
     action
-        list: all instances and their hashes. show: one instance. check: plans and certificates. run: methods.
+        list, show, check or run. list: instances and hashes; show: one; check: plans and certificates; run: methods.
     names
-        Instances to list or show; files to check; or methods to run, each a name, or FILE.py:NAME for your own method.
+        Instances to list or show, files to check, methods to run. A method: a name, or FILE.py:NAME for your own.
     family
-        Only instances of this family: planted, package, month, windows, partitions, shared, … (see `list`).
+        Only instances of this family: planted, package, month, …. Others: windows, partitions, shared, … (see `list`).
     instance
-        An instance: NAME for all its objectives, NAME/OBJECTIVE for one. May be repeated. Default: all of --family.
+        NAME (all its objectives) or NAME/OBJECTIVE. May be repeated. Default: all of --family.
     seeds
         Run every method with this many seeds: 0, 1, …
     logs
         A folder with logs of the Parallel Workloads Archive. Instances that are made from these logs are then included.
     out
-        show: the instance's file (.json). run: the file of the runs (.jsonl), which adds only those that it lacks.
+        show: the instance's file (.json); run: the runs' (.jsonl). run adds only those that the file lacks.
     report
         Write the whole comparison as one HTML page: .html.
     table

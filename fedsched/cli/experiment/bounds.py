@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from fedsched.model.machine.federation import Federation
 
 
+FIRST = ("--federation", "--nodes", "--submits", "--head", "--method", "--json")  # in the short help
+
+
 def command(
     trace: options.Trace = None,
     /,
@@ -41,7 +44,7 @@ def command(
     Parameters
     ----------
     method
-        lp: a linear program. lagrangian: for thousands of jobs. closed: closed forms. auto: chosen by size.
+        How to compute. lp: a linear program; lagrangian: for thousands of jobs; closed: closed forms; auto: by size.
     points
         How many points of the lower bound of the Pareto front to compute.
 

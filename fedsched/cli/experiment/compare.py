@@ -5,7 +5,9 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Group, Parameter
 
 from fedsched.cli.shared import groups, options
 from fedsched.cli.shared.input_output import (
@@ -35,12 +37,21 @@ if TYPE_CHECKING:
     from fedsched.core.names import Submits
 
 
+# Groups of options in the long help.
+STATISTICS = Group("Significance tests", sort_key=1)
+# In the short help.
+FIRST = (
+    "--federation", "--nodes", "--method", "--objective", "--seeds",
+    "--evaluations", "--seconds", "--package", "--out", "--report", "--json",
+)  # fmt: skip
+
+
 def command(
     *traces: options.Traces,
     scenario: options.Scenario = None,
     log: groups.Log = groups.LOG,
     machine: groups.Machines = groups.MACHINES,
-    package: int | None = None,
+    package: Annotated[int | None, Parameter(group=options.LOG)] = None,
     method: tuple[str, ...] = ("memetic", "ga", "easy", "fcfs"),
     objective: options.Objectives = ("makespan",),
     seeds: int = 10,
@@ -51,12 +62,12 @@ def command(
     reading: groups.Reading = groups.READING,
     workers: options.Workers = 1,
     executor: options.Executor = None,
-    against: str | None = None,
-    by: Literal["instance", "run"] = "instance",
-    alpha: float = 0.05,
-    out: Path | None = None,
-    retry: bool = False,
-    report: Path | None = None,
+    against: Annotated[str | None, Parameter(group=STATISTICS)] = None,
+    by: Annotated[Literal["instance", "run"], Parameter(group=STATISTICS)] = "instance",
+    alpha: Annotated[float, Parameter(group=STATISTICS)] = 0.05,
+    out: Annotated[Path | None, Parameter(group=options.OUTPUT)] = None,
+    retry: Annotated[bool, Parameter(group=options.OUTPUT)] = False,
+    report: Annotated[Path | None, Parameter(group=options.OUTPUT)] = None,
     json: options.Json = False,
 ) -> int:
     """Compare methods and policies on logs over seeds: medians, gaps to proven bounds, ranks, significance tests.
@@ -68,7 +79,7 @@ def command(
     Parameters
     ----------
     package
-        Cut each log into successive packages of this many jobs, one instance each. An incomplete last one is left out.
+        Cut each log into packages of this many jobs. Each is an instance; an incomplete last one is left out.
     method
         A search or a policy. For several: --method easy,ga, or repeat the option. ga:random starts from random plans.
     seeds

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Group, Parameter
 
 from fedsched.cli.shared import groups, options
 from fedsched.cli.shared.input_output import (
@@ -33,35 +35,46 @@ if TYPE_CHECKING:
     from fedsched.model.jobs.workload import Workload
 
 
+# Groups of options in the long help.
+EXPERIMENT = Group("Published experiments", sort_key=1)
+SYSTEM = Group("Sites and rules", sort_key=2)
+RUN = Group("Length of a run", sort_key=3)
+# In the short help.
+FIRST = (
+    "--scheduler", "--approach", "--load", "--processors", "--discipline",
+    "--migration", "--replications", "--seed", "--gantt", "--json",
+)  # fmt: skip
+
+
 def command(
     what: str = "dimitriadou-karatza-1",
     /,
     *,
     log: groups.HowRead = groups.HOW_READ,
-    scheduler: str | None = None,
-    approach: int | None = None,
-    local_rate: float | None = None,
-    gang_rate: float | None = None,
-    overhead: float | None = None,
-    threshold: float | None = None,
-    routing: str | None = None,
-    processors: str | None = None,
-    grid: str | None = None,
-    dispatch: str | None = None,
-    discipline: str | None = None,
-    order: str | None = None,
-    claim: str | None = None,
-    migration: Literal["none", "local", "external", "both"] | None = None,
-    aging: int | None = None,
-    preempts: str | None = None,
-    preempted: str | None = None,
-    load: float | None = None,
-    arrivals: Path | None = None,
-    completions: int | None = None,
-    time_limit: float | None = None,
+    scheduler: Annotated[str | None, Parameter(group=EXPERIMENT)] = None,
+    approach: Annotated[int | None, Parameter(group=SYSTEM)] = None,
+    local_rate: Annotated[float | None, Parameter(group=EXPERIMENT)] = None,
+    gang_rate: Annotated[float | None, Parameter(group=EXPERIMENT)] = None,
+    overhead: Annotated[float | None, Parameter(group=SYSTEM)] = None,
+    threshold: Annotated[float | None, Parameter(group=SYSTEM)] = None,
+    routing: Annotated[str | None, Parameter(group=SYSTEM)] = None,
+    processors: Annotated[str | None, Parameter(group=SYSTEM)] = None,
+    grid: Annotated[str | None, Parameter(group=SYSTEM)] = None,
+    dispatch: Annotated[str | None, Parameter(group=SYSTEM)] = None,
+    discipline: Annotated[str | None, Parameter(group=SYSTEM)] = None,
+    order: Annotated[str | None, Parameter(group=SYSTEM)] = None,
+    claim: Annotated[str | None, Parameter(group=SYSTEM)] = None,
+    migration: Annotated[Literal["none", "local", "external", "both"] | None, Parameter(group=SYSTEM)] = None,
+    aging: Annotated[int | None, Parameter(group=SYSTEM)] = None,
+    preempts: Annotated[str | None, Parameter(group=SYSTEM)] = None,
+    preempted: Annotated[str | None, Parameter(group=SYSTEM)] = None,
+    load: Annotated[float | None, Parameter(group=EXPERIMENT)] = None,
+    arrivals: Annotated[Path | None, Parameter(group=EXPERIMENT)] = None,
+    completions: Annotated[int | None, Parameter(group=RUN)] = None,
+    time_limit: Annotated[float | None, Parameter(group=RUN)] = None,
     head: options.Head = None,
-    warmup: float = 0.0,
-    replications: int = 10,
+    warmup: Annotated[float, Parameter(group=RUN)] = 0.0,
+    replications: Annotated[int, Parameter(group=EXPERIMENT)] = 10,
     seed: options.Seed = None,
     gantt: options.Gantt = None,
     json: options.Json = False,
@@ -71,11 +84,11 @@ def command(
     Parameters
     ----------
     what
-        dimitriadou-karatza-1 to -3, pinto-2014-s1 to -s3, pinto-2019-s1 or -s2; or a workload file, or `sample`.
+        An experiment (as pinto-2019-s1), or a log. dimitriadou-karatza-1 to -3, pinto-2014-s1 to -s3, pinto-2019-s2, …
     scheduler
-        Pinto experiments: AFCFS or LGFS (2014); AFCFS, LXF or LJFS (2019; a final m adds migration, e.g. LJFSm).
+        Pinto: the scheduler. AFCFS or LGFS (2014); AFCFS, LXF or LJFS (2019; a final m adds migration, e.g. LJFSm).
     approach
-        1: a gang stays on one site; 2: it may use all sites' idle processors; 3: it may also wait in empty queues.
+        Which processors a gang may use. 1: of one site; 2: idle ones of all sites; 3: it may also wait in empty queues.
     local_rate
         Arrivals of local jobs at each of the two sites of 16 processors, per unit of time (a mean service time).
     gang_rate
@@ -87,19 +100,19 @@ def command(
     routing
         The queue that a local job joins: shortest_waiting, idle_first, fastest or dispatch.
     processors
-        For a log: the number of processors of each site, as 128,256. Default: the log's machine as one site.
+        For a log: each site's processors, as 128,256. Default: the log's machine as one site.
     grid
         For a log: the rule that chooses a gang's site: multi_site, load (default) or random.
     dispatch
         For a log: the rule that chooses processors on the site: least_remaining, olb, jsq, ald or jseq (default).
     discipline
-        For a log: which waiting job goes first: fcfs (default), afcfs, ljfs, lxf or sxf.
+        For a log: which waiting job goes first. fcfs (default), afcfs, ljfs, lxf or sxf.
     order
         afcfs: sort the queues by size (sort), or try jobs in order of arrival first (head).
     claim
         A gang that cannot start keeps its idle processors from later jobs (hold), or leaves them to others (skip).
     migration
-        For a log: where gangs migrate: none (default), local (within a site), external (to another site) or both.
+        For a log: where gangs migrate. none (default), local (within a site), external (to another site) or both.
     aging
         A job goes first once this many later arrivals have overtaken it by migration.
     preempts
@@ -107,7 +120,7 @@ def command(
     preempted
         Whether a stopped gang starts again from the beginning (restart), or continues (resume).
     load
-        Pinto experiments: the offered load, as a share of the capacity of all processors.
+        Pinto: the offered load. It is a share of the capacity of all processors.
     arrivals
         Pinto experiments: take the submit times from this log, stretched to the load. Default: uniform arrivals.
     completions
@@ -117,7 +130,7 @@ def command(
     warmup
         Leave this many seconds, from the first arrival on, out of the metrics.
     replications
-        The number of runs, each with its own seed; a log is run once.
+        The number of runs, each with its own seed. A log is run once.
 
     Examples
     --------

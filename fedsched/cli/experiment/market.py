@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 from dataclasses import fields
 from pathlib import Path  # noqa: TC003 the command line reads the types
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Group, Parameter
 
 from fedsched.cli.shared import groups, options
 from fedsched.cli.shared.input_output import (
@@ -87,6 +89,17 @@ def print_flows(flows: dict[str, Flow], *, json: bool, show: bool) -> None:
             print_table(name, ("cycle", *names), lines, align="r" * (len(names) + 1))
 
 
+# Groups of options in the long help.
+NODES = Group("Nodes and prices", sort_key=1)
+BATCH = Group("Batch of jobs", sort_key=2)
+CYCLES = Group("Cycles", sort_key=3)
+# In the short help.
+FIRST = (
+    "--method", "--cycles", "--nodes", "--jobs", "--flow",
+    "--trace", "--federation", "--file", "--out", "--gantt", "--json",
+)  # fmt: skip
+
+
 def command(
     *,
     method: tuple[Name, ...] = ("css", "slicer", "backfilling", "bsf"),
@@ -94,27 +107,27 @@ def command(
     groups: int = 5,
     first: int | None = None,
     select: Literal["order", "cost", "performance"] = "order",
-    nodes: int = 24,
-    jobs: int = 20,
-    tasks: tuple[int, int] = (2, 5),
-    length: tuple[float, float] = (100.0, 200.0),
-    budget: tuple[float, float] = (0.9, 1.6),
-    cycles: int = 1,
-    flow: bool = False,
-    period: float | None = None,
-    carried: Literal["oldest", "newest"] | None = None,
-    patience: int | None = None,
-    price_from: tuple[tuple[float, float], ...] = (),
-    price_demand: float | None = None,
-    file: Path | None = None,
-    trace: Path | None = None,
+    nodes: Annotated[int, Parameter(group=NODES)] = 24,
+    jobs: Annotated[int, Parameter(group=BATCH)] = 20,
+    tasks: Annotated[tuple[int, int], Parameter(group=BATCH)] = (2, 5),
+    length: Annotated[tuple[float, float], Parameter(group=BATCH)] = (100.0, 200.0),
+    budget: Annotated[tuple[float, float], Parameter(group=BATCH)] = (0.9, 1.6),
+    cycles: Annotated[int, Parameter(group=CYCLES)] = 1,
+    flow: Annotated[bool, Parameter(group=CYCLES)] = False,
+    period: Annotated[float | None, Parameter(group=CYCLES)] = None,
+    carried: Annotated[Literal["oldest", "newest"] | None, Parameter(group=CYCLES)] = None,
+    patience: Annotated[int | None, Parameter(group=CYCLES)] = None,
+    price_from: Annotated[tuple[tuple[float, float], ...], Parameter(group=NODES)] = (),
+    price_demand: Annotated[float | None, Parameter(group=NODES)] = None,
+    file: Annotated[Path | None, Parameter(group=NODES)] = None,
+    trace: Annotated[Path | None, Parameter(group=NODES)] = None,
     log: groups.HowRead = groups.HOW_READ,
     federation: options.Federation = None,
-    begin: float = 0.0,
-    interval: float = 600.0,
-    out: Path | None = None,
-    show: bool = False,
-    gantt: Path | None = None,
+    begin: Annotated[float, Parameter(group=NODES)] = 0.0,
+    interval: Annotated[float, Parameter(group=NODES)] = 600.0,
+    out: Annotated[Path | None, Parameter(group=options.OUTPUT)] = None,
+    show: Annotated[bool, Parameter(group=options.OUTPUT)] = False,
+    gantt: Annotated[Path | None, Parameter(group=options.OUTPUT)] = None,
     seed: options.Seed = None,
     json: options.Json = False,
 ) -> int:
@@ -143,9 +156,9 @@ def command(
     budget
         The smallest and the largest budget, as multiples of what the job costs on the market.
     cycles
-        The number of generated domains and batches; their results are averaged.
+        The number of generated domains and batches. Their results are averaged.
     flow
-        Run successive cycles in one domain: jobs without a window wait for the next cycle, and sold slots stay sold.
+        Run successive cycles in one domain. Jobs without a window wait for the next cycle, and sold slots stay sold.
     period
         The time from one cycle to the next (--flow). Default: the scheduling interval.
     carried
@@ -157,9 +170,9 @@ def command(
     price_demand
         How strongly prices follow the demand of each 100 time units: 0: not at all; 1: in proportion to it.
     file
-        Read nodes and jobs from this file (.toml, see the docs on the market), instead of generating them.
+        Read nodes and jobs from this file. A .toml file, see the docs on the market; nothing is generated.
     trace
-        Use the time that this log leaves idle on --federation under EASY, instead of a generated domain.
+        Use the time that this log leaves idle under EASY. It runs on --federation; no domain is generated.
     federation
         The machine of --trace: a .toml file, or the name of a shipped federation. Default: the log's machine.
     begin
@@ -167,11 +180,11 @@ def command(
     interval
         The length of the scheduling interval.
     out
-        Write the windows of the last cycle of the first method: .csv.
+        Write the last cycle's windows: .csv. They are those of the first method.
     show
         Print every job's window of the last cycle (--flow: every cycle).
     gantt
-        Draw the windows of the last cycle of the first method: .svg, .png or .pdf.
+        Draw the last cycle's windows: .svg, .png or .pdf. They are those of the first method.
 
     Examples
     --------

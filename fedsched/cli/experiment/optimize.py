@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path  # noqa: TC003 the command line reads the types
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
 
 from fedsched.cli.shared import groups, options
 from fedsched.cli.shared.input_output import (
@@ -31,6 +33,13 @@ if TYPE_CHECKING:
     from fedsched.model.jobs.workload import Workload
     from fedsched.optimize.result import Result
 
+# In the short help.
+FIRST = (
+    "--federation", "--nodes", "--objective", "--method", "--seconds", "--evaluations",
+    "--head", "--submits", "--out", "--gantt", "--save", "--json",
+)  # fmt: skip
+
+
 def command(
     trace: options.Trace = None,
     /,
@@ -39,17 +48,17 @@ def command(
     log: groups.Log = groups.LOG,
     machine: groups.Machine = groups.MACHINE,
     objective: options.Objectives = (),
-    method: str = "auto",
-    encoding: str | None = None,
+    method: Annotated[str, Parameter(group=options.SEARCH)] = "auto",
+    encoding: Annotated[str | None, Parameter(group=options.SEARCH)] = None,
     seconds: options.Seconds = None,
     evaluations: options.Evaluations = None,
-    target: float | None = None,
+    target: Annotated[float | None, Parameter(group=options.SEARCH)] = None,
     seed: options.Seed = None,
-    threads: int = 1,
-    islands: int | None = None,
+    threads: Annotated[int, Parameter(group=options.SEARCH)] = 1,
+    islands: Annotated[int | None, Parameter(group=options.SEARCH)] = None,
     workers: options.Workers = 1,
     executor: options.Executor = None,
-    package: int | None = None,
+    package: Annotated[int | None, Parameter(group=options.SEARCH)] = None,
     submits: options.Submits = "now",
     put_off: options.PutOff = None,
     gears: options.Gears = False,
@@ -58,11 +67,11 @@ def command(
     reservation: options.Reservation = None,
     reading: groups.Reading = groups.READING,
     choose: options.Choose = "knee",
-    initial: tuple[Path, ...] = (),
-    checkpoint: Path | None = None,
+    initial: Annotated[tuple[Path, ...], Parameter(group=options.SEARCH)] = (),
+    checkpoint: Annotated[Path | None, Parameter(group=options.SEARCH)] = None,
     out: options.OutPlan = None,
     gantt: options.Gantt = None,
-    save: Path | None = None,
+    save: Annotated[Path | None, Parameter(group=options.OUTPUT)] = None,
     json: options.Json = False,
 ) -> int:
     """Search for the best plan for a package of jobs, and print it beside baselines and bounds.
@@ -70,7 +79,7 @@ def command(
     Parameters
     ----------
     method
-        The search method: auto (memetic), ga, ga-mf, ga-slowdown, ga-ea, pso-ea, moga, mpso-fga, sa, hc or random.
+        The search method; auto is memetic. ga, ga-mf, ga-slowdown, ga-ea, pso-ea, moga, mpso-fga, sa, hc or random.
     encoding
         ga and ga-mf: how a plan encodes the nodes of a job: blacklist (default) or assignment.
     target

@@ -19,6 +19,8 @@ from fedsched.cli.shared.input_output import (
     say,
 )
 
+FIRST = ("--out", "--what", "--choose", "--json")  # in the short help
+
 
 def command(
     result: Path,
@@ -38,9 +40,9 @@ def command(
     out
         The picture: .svg, .png or .pdf.
     what
-        all: everything on one page; front: the front alone; gantt: the chosen plan's Gantt chart alone.
+        What to draw: all, front or gantt. all: everything on one page; gantt: the chosen plan's Gantt chart alone.
     choose
-        The plan of the Gantt chart: `knee` (the compromise), or an objective's name (the plan that is best in it).
+        The plan of the Gantt chart. `knee` (the compromise), or an objective's name (the plan that is best in it).
 
     Examples
     --------

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from pathlib import Path  # noqa: TC003 the command line reads the types
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
 
 from fedsched.cli.shared import groups, options
 from fedsched.cli.shared.input_output import (
@@ -32,19 +34,22 @@ if TYPE_CHECKING:
     from fedsched.study.scenario import PolicyChoice, Scenario
 
 
+FIRST = ("--out", "--policy", "--federation", "--nodes", "--head", "--title", "--json")  # in the short help
+
+
 def command(
     source: Path | None = None,
     /,
     *,
-    out: Path,
+    out: Annotated[Path, Parameter(group=options.OUTPUT)],
     scenario: options.Scenario = None,
     log: groups.Log = groups.LOG,
     machine: groups.Machine = groups.MACHINE,
     reading: groups.WholeReading = groups.WHOLE_READING,
     policy: tuple[str, ...] = (),
-    title: str = "",
-    price: float | None = None,
-    co2: float | None = None,
+    title: Annotated[str, Parameter(group=options.OUTPUT)] = "",
+    price: Annotated[float | None, Parameter(group=options.OUTPUT)] = None,
+    co2: Annotated[float | None, Parameter(group=options.OUTPUT)] = None,
     json: options.Json = False,
 ) -> int:
     """Write one HTML page about a saved search result, or about policies simulated on a log; it needs no network.
@@ -52,7 +57,7 @@ def command(
     Parameters
     ----------
     source
-        A result file that `fedsched optimize --save` wrote; or a workload file or `sample`, which is simulated.
+        A saved result, or a log to simulate. A file of `fedsched optimize --save`; or a workload file or `sample`.
     out
         The page: .html.
     policy

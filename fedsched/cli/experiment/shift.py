@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path  # noqa: TC003 the command line reads the types
+from typing import Annotated
+
+from cyclopts import Parameter
 
 from fedsched.cli.shared import groups, options
 from fedsched.cli.shared.input_output import (
@@ -16,6 +19,12 @@ from fedsched.cli.shared.input_output import (
 )
 from fedsched.model.reading import CLAIRVOYANT
 
+# In the short help.
+FIRST = (
+    "--carbon", "--tariff", "--put-off", "--objective", "--federation",
+    "--seconds", "--evaluations", "--head", "--out", "--json",
+)  # fmt: skip
+
 
 def command(
     trace: options.Trace = None,
@@ -24,14 +33,14 @@ def command(
     scenario: options.Scenario = None,
     log: groups.Log = groups.LOG,
     machine: groups.Machine = groups.MACHINE,
-    objective: str = "carbon",
-    method: str = "ga",
+    objective: Annotated[str, Parameter(group=options.SEARCH)] = "carbon",
+    method: Annotated[str, Parameter(group=options.SEARCH)] = "ga",
     put_off: options.PutOffs = (),
     seconds: options.Seconds = None,
     evaluations: options.Evaluations = None,
     seed: options.Seed = None,
     reading: groups.Reading = groups.READING,
-    out: Path | None = None,
+    out: Annotated[Path | None, Parameter(group=options.OUTPUT)] = None,
     json: options.Json = False,
 ) -> int:
     """Compute what is saved by delaying jobs, by running them on other clusters, and by both.
@@ -49,7 +58,7 @@ def command(
     method
         The search method: ga, moga, pso-ea or another that can minimise the objective.
     out
-        Also write a page (.html) with the schedules, their power over time, and prices and carbon below.
+        Also write a page (.html). It has the schedules, their power over time, and prices and carbon below.
 
     Examples
     --------

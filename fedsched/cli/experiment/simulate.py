@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
 
 from fedsched.cli.shared import groups, options
 from fedsched.cli.shared.input_output import (
@@ -42,6 +44,13 @@ if TYPE_CHECKING:
     from fedsched.study.scenario import Scenario
 
 
+# In the short help.
+FIRST = (
+    "--federation", "--nodes", "--policy", "--conf", "--head",
+    "--knowledge", "--submits", "--scenario", "--out", "--gantt", "--json",
+)  # fmt: skip
+
+
 def command(
     trace: options.Trace = None,
     /,
@@ -54,7 +63,7 @@ def command(
     reading: groups.WholeReading = groups.WHOLE_READING,
     gear: options.Gear = None,
     seed: options.Seed = None,
-    checkpoint: Path | None = None,
+    checkpoint: Annotated[Path | None, Parameter(group=options.SEARCH)] = None,
     out: options.OutPlan = None,
     gantt: options.Gantt = None,
     json: options.Json = False,

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from fedsched.study import Study
 
 
+FIRST = ("--scenario", "--sweep", "--policy", "--bounds", "--seed", "--out", "--json")  # in the short help
+
+
 def command(
     source: Path,
     /,
@@ -29,7 +32,7 @@ def command(
     scenario: tuple[str, ...] = (),
     sweep: tuple[str, ...] = (),
     policy: str | None = None,
-    out: Path | None = None,
+    out: Annotated[Path | None, Parameter(group=options.OUTPUT)] = None,
     bounds: bool = True,
     seed: options.Seed = None,
     sharing: options.NoSharing = None,
@@ -53,7 +56,7 @@ def command(
     scenario
         The changes that make a scenario. Repeat the option for further scenarios.
     sweep
-        One change at several values, each a scenario: nodes=80%..140%:10, set.bf_interval=30..120:30.
+        One change at several values, each a scenario. As nodes=80%..140%:10 or set.bf_interval=30..120:30.
     policy
         The policy of all scenarios. Default: a dump's own scheduler; easy for a log.
     out

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 SHOWN = 20  # violations that are printed, one line each
 
 
+FIRST = ("--nodes", "--json")  # in the short help
+
+
 def command(
     trace: Path | None = None,
     /,
@@ -54,7 +57,7 @@ def command(
     Parameters
     ----------
     trace
-        A log in the Standard Workload Format (also .gz, .xz, .bz2), or the name of a shipped log.
+        A log in the Standard Workload Format, or a shipped name. The file may also be .gz, .xz or .bz2.
     nodes
         The machine's number of nodes, if the log does not say it.
 

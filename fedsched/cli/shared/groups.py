@@ -150,7 +150,10 @@ class Machines(OneMachine):
 
     federation: Annotated[
         tuple[Path, ...],
-        Parameter(help=f"{options.FEDERATION_NAMES}. Each log runs on each federation. {options.REPEATABLE}"),
+        Parameter(
+            group=options.MACHINE,
+            help=f"{options.FEDERATION_NAMES}. Each log runs on each federation. {options.REPEATABLE}",
+        ),
     ] = ()
     nodes: options.Nodes = None
     uplink: options.Uplink = ()
@@ -217,7 +220,9 @@ class Policy(Group):
     policy: Annotated[
         str | None,
         Parameter(
-            help="The policy: easy (default), fcfs, easy-sjbf, min-min, …, any ORDER-DISPATCH or HEURISTIC-DISPATCH. "
+            group=options.POLICY,
+            help="The policy: easy (default), fcfs, easy-sjbf, slurm, …. Others: min-min, …, any ORDER-DISPATCH or "
+            "HEURISTIC-DISPATCH. "
             "rolling searches a new plan again and again during the simulation. slurm is Slurm's own scheduler and "
             "needs --conf."
         ),
@@ -225,6 +230,7 @@ class Policy(Group):
     order: Annotated[
         str | None,
         Parameter(
+            group=options.POLICY,
             help="The queue order, which replaces the policy's: fcfs, sjf, ljf, smallest, largest, saf, laf, xfactor, "
             "wfp3, unicef, f1."
         ),
@@ -232,44 +238,62 @@ class Policy(Group):
     dispatch: Annotated[
         str | None,
         Parameter(
+            group=options.POLICY,
             help="The dispatch rule, which replaces the policy's: strict, greedy, local, easy, conservative or "
             "lookahead."
         ),
     ] = None
     backfill_order: Annotated[
-        str | None, Parameter(help="The order of backfilling, which replaces the policy's: a name of --order.")
+        str | None,
+        Parameter(
+            group=options.POLICY,
+            help="The order of backfilling, which replaces the policy's: a name of --order.",
+        ),
     ] = None
     placement: Annotated[
         str | None,
         Parameter(
+            group=options.POLICY,
             help="The placement rule, which chooses each job's nodes: fastest, single, home, best_fit, efficient, "
             "powerful, big_small or link_aware."
         ),
     ] = None
-    method: Annotated[str | None, Parameter(help="rolling: the search method (memetic, ga, sa, …).")] = None
+    method: Annotated[
+        str | None, Parameter(group=options.SEARCH, help="rolling: the search method (memetic, ga, sa, …).")
+    ] = None
     window: Annotated[
-        int | None, Parameter(help="rolling: the number of waiting jobs that are planned; the others come after them.")
+        int | None,
+        Parameter(
+            group=options.SEARCH,
+            help="rolling: the number of waiting jobs that are planned; the others come after them.",
+        ),
     ] = None
     evaluations: Annotated[
-        int | None, Parameter(help="rolling: the number of plans that each search simulates.")
+        int | None, Parameter(group=options.SEARCH, help="rolling: the number of plans that each search simulates.")
     ] = None
     every: Annotated[
         str | None,
         Parameter(
+            group=options.SEARCH,
             help="rolling: plan whenever the queue or the running jobs change (`change`), or at most once in this many "
             "simulated seconds."
         ),
     ] = None
-    objective: Annotated[str | None, Parameter(help="rolling: the metric to minimise.")] = None
+    objective: Annotated[str | None, Parameter(group=options.SEARCH, help="rolling: the metric to minimise.")] = None
     conf: options.SlurmConf = None
     slurm_version: options.SlurmVersion = None
     assoc: options.SlurmAccounts = ()
     clocks: Annotated[
-        Path | None, Parameter(help="slurm: the recorded times of a Slurm's passes (.json); backfill begins at them.")
+        Path | None,
+        Parameter(
+            group=options.SLURM,
+            help="slurm: the recorded times of a Slurm's passes (.json); backfill begins at them.",
+        ),
     ] = None
     passes: Annotated[
         Literal["instant", "timed"] | None,
         Parameter(
+            group=options.SLURM,
             help="slurm: backfill passes take no time (instant, the default), or the time of their tests (timed)."
         ),
     ] = None

@@ -5,13 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from cyclopts import Parameter
+from cyclopts import Group, Parameter
 
 from fedsched.core import names
 
-LOG_FILES = "(.swf, .csv, .sacct or .json, also .gz, .xz, .bz2), or the name of a shipped log (`sample`, …)."
+# Groups of options, in the order in which --help-all and the reference show them; groups of one command are 1 to 9.
+OWN = Group("Options", sort_key=0)
+LOG = Group("Log", sort_key=11)
+MACHINE = Group("Machine", sort_key=12)
+CALENDAR = Group("Calendar of downtimes", sort_key=13)
+SIGNALS = Group("Signals, power and delays", sort_key=14)
+POLICY = Group("Policy", sort_key=15)
+SLURM = Group("Slurm's scheduler", sort_key=16)
+READING = Group("What plans know, and how the machine behaves", sort_key=17)
+SEARCH = Group("Search", sort_key=18)
+OUTPUT = Group("Output", sort_key=19)
+EVERYWHERE = Group("Everywhere", sort_key=20)
+
+LOG_FILES = ", or a shipped log's name (`sample`, …). Files: .swf, .csv, .sacct or .json, also .gz, .xz, .bz2."
 FEDERATION_NAMES = (
-    "A federation's file (.toml, .xml, .sacct, .conf), or the name of a shipped federation (example, figure-1-5, …)"
+    "A federation's file, or a shipped name (example, …). Files: .toml, .xml, .sacct, .conf. Shipped: example, "
+    "figure-1-5, …"
 )
 CHOICE = "`knee` (the compromise), or an objective's name (the plan that is best in it)."
 
@@ -19,34 +33,38 @@ STDIN = "`-` reads the standard input; it needs --from."
 REPEATABLE = "May be repeated."
 FORMAT_NAMES = "swf, csv, sacct, batsim, openb or events"
 From = Annotated[
-    str | None, Parameter(name="--from", help=f"The log's format, if its name does not tell it: {FORMAT_NAMES}.")
+    str | None,
+    Parameter(group=LOG, name="--from", help=f"The log's format, if its name does not tell it: {FORMAT_NAMES}."),
 ]
 
 # What to work on. The type is a path, so that a shell completes file names; a shipped name passes unchanged.
-Trace = Annotated[Path | None, Parameter(help=f"A workload file {LOG_FILES} {STDIN}")]
+Trace = Annotated[Path | None, Parameter(help=f"A workload file{LOG_FILES} {STDIN}")]
 MoreTraces = Annotated[Path, Parameter(name="MORE")]
 Traces = Annotated[
     Path,
     Parameter(
-        help=f"Workload files {LOG_FILES} {STDIN} `gang` compares that command's experiments, `market` its methods."
+        help=f"Workload files{LOG_FILES} {STDIN} `gang` compares that command's experiments, `market` its methods.",
     ),
 ]
 Scenario = Annotated[
     Path | None,
     Parameter(
-        help="A scenario's file: it describes jobs, machine, policy and reading. Options override what it says."
+        group=LOG,
+        help="A scenario's file. It describes jobs, machine, policy and reading; options override what it says.",
     ),
 ]
-Federation = Annotated[Path | None, Parameter(help=f"{FEDERATION_NAMES}.")]
+Federation = Annotated[Path | None, Parameter(group=MACHINE, help=f"{FEDERATION_NAMES}.")]
 Nodes = Annotated[
     int | None,
     Parameter(
-        help="Use one cluster with this number of equal nodes instead of a federation. Default: the log's machine."
+        group=MACHINE,
+        help="One cluster with this number of equal nodes. It replaces a federation. Default: the log's machine.",
     ),
 ]
 Uplink = Annotated[
     tuple[str, ...],
     Parameter(
+        group=MACHINE,
         help="The bandwidth of every cluster's uplink in bytes a second, e.g. 1.25G, or of one cluster: NAME=1.25G. "
         f"{REPEATABLE}"
     ),
@@ -54,6 +72,7 @@ Uplink = Annotated[
 Pool = Annotated[
     tuple[str, ...],
     Parameter(
+        group=MACHINE,
         help="A pool that jobs share in addition to nodes, e.g. licences: NAME=AMOUNT, or NAME@CLUSTER=AMOUNT for a "
         f"pool of one cluster. {REPEATABLE}"
     ),
@@ -61,19 +80,22 @@ Pool = Annotated[
 Partitions = Annotated[
     Path | None,
     Parameter(
-        help="A TOML file of [[partition]] tables: the nodes that jobs may use, by the partition that they request."
+        group=MACHINE,
+        help="A TOML file of [[partition]] tables: the nodes that jobs may use, by the partition that they request.",
     ),
 ]
 Calendar = Annotated[
     Path | None,
     Parameter(
-        help="The downtimes, when some nodes are closed to jobs: a CSV file, a TOML file of [[downtime]] tables, the "
+        group=CALENDAR,
+        help="The downtimes, when some nodes are closed to jobs. A CSV file, a TOML file of [[downtime]] tables, the "
         "output of `scontrol show res` or `sacctmgr -P show events`, or Batsim's external events."
     ),
 ]
 Hosts = Annotated[
     Path | None,
     Parameter(
+        group=CALENDAR,
         help="A file that says which nodes the hosts named in --calendar or in a log are: the output of `scontrol show "
         "node -o` or `sinfo -N`, a slurm.conf, or lines `CLUSTER = cn[001-064]`. Without it, a calendar's hosts are "
         "only counted."
@@ -82,6 +104,7 @@ Hosts = Annotated[
 CalendarOrigin = Annotated[
     str | None,
     Parameter(
+        group=CALENDAR,
         help="The time of day and date at second 0 of the jobs, e.g. 2027-01-12T08:00:00, by the calendar's clock. "
         "Default: the log header's."
     ),
@@ -89,6 +112,7 @@ CalendarOrigin = Annotated[
 CalendarUntil = Annotated[
     str | None,
     Parameter(
+        group=CALENDAR,
         help="The end of recurring reservations, as a date or a second of the jobs. Default: 30 days after the last "
         "submit."
     ),
@@ -96,6 +120,7 @@ CalendarUntil = Annotated[
 CalendarOnRunning = Annotated[
     Literal["wait", "requeue", "kill"] | None,
     Parameter(
+        group=CALENDAR,
         help="What happens to running jobs that an outage hits, in Slurm's or Batsim's events: the outage waits for "
         "them (wait, the default), or they are requeued or killed."
     ),
@@ -103,26 +128,37 @@ CalendarOnRunning = Annotated[
 CalendarVictims = Annotated[
     Literal["latest", "random", "recorded"] | None,
     Parameter(
+        group=CALENDAR,
         help="Which running jobs an outage hits: those that started last (latest, the default), random ones, or all "
         "jobs on the outage's own nodes (recorded; needs --hosts)."
     ),
 ]
-_SIGNAL = f"a CSV file of times and values for all clusters, or NAME=FILE for one cluster. {REPEATABLE}"
-Tariff = Annotated[tuple[str, ...], Parameter(help=f"The price of a MWh over time: {_SIGNAL}")]
-Carbon = Annotated[tuple[str, ...], Parameter(help=f"The carbon intensity over time, in grams of CO2 a kWh: {_SIGNAL}")]
+_SIGNAL = f"A CSV file of times and values for all clusters, or NAME=FILE for one cluster. {REPEATABLE}"
+Tariff = Annotated[
+    tuple[str, ...], Parameter(group=SIGNALS, help=f"The price of a MWh over time. {_SIGNAL}")
+]
+Carbon = Annotated[
+    tuple[str, ...], Parameter(group=SIGNALS, help=f"The carbon intensity over time, in grams of CO2 a kWh. {_SIGNAL}")
+]
 _FORECAST = f"{_SIGNAL} Results count the actual values. Default: plans know these."
-TariffForecast = Annotated[tuple[str, ...], Parameter(help=f"The forecast of --tariff that plans use: {_FORECAST}")]
-CarbonForecast = Annotated[tuple[str, ...], Parameter(help=f"The forecast of --carbon that plans use: {_FORECAST}")]
+TariffForecast = Annotated[
+    tuple[str, ...], Parameter(group=SIGNALS, help=f"The forecast of --tariff that plans use. {_FORECAST}")
+]
+CarbonForecast = Annotated[
+    tuple[str, ...], Parameter(group=SIGNALS, help=f"The forecast of --carbon that plans use. {_FORECAST}")
+]
 Cap = Annotated[
     tuple[str, ...],
     Parameter(
-        help="A power cap, which replaces the federation's: 80% (of the power of all nodes when busy), 50kW, a CSV "
+        group=SIGNALS,
+        help="A power cap, which replaces the federation's. 80% (of the power of all nodes when busy), 50kW, a CSV "
         f"file of times and watts, NAME=50kW for one cluster, or none. {REPEATABLE}"
     ),
 ]
 CapAt = Annotated[
     Literal["run", "now"] | None,
     Parameter(
+        group=SIGNALS,
         help="When a job's power must fit under the cap: throughout its planned run (run, the default), or at its "
         "start only (now)."
     ),
@@ -130,6 +166,7 @@ CapAt = Annotated[
 Beyond = Annotated[
     Literal["refuse", "repeat", "last"] | None,
     Parameter(
+        group=SIGNALS,
         help="If a file of --tariff, --carbon or --cap ends before the schedule: raise an error (refuse, the default), "
         "repeat it, or keep its last value (last)."
     ),
@@ -137,6 +174,7 @@ Beyond = Annotated[
 SignalOrigin = Annotated[
     str | None,
     Parameter(
+        group=SIGNALS,
         help="The time of day and date at second 0 of the jobs, by the clock of --tariff, --carbon and --cap. Default: "
         "the log header's."
     ),
@@ -144,6 +182,7 @@ SignalOrigin = Annotated[
 SignalZone = Annotated[
     str | None,
     Parameter(
+        group=SIGNALS,
         help="The time zone of the files of --tariff, --carbon and --cap: UTC (default), another zone's name, or local "
         "(the log's own zone)."
     ),
@@ -151,6 +190,7 @@ SignalZone = Annotated[
 Power = Annotated[
     str | None,
     Parameter(
+        group=SIGNALS,
         help="When idle nodes are switched off. always: they stay on. timeout:10m: after 10 idle minutes. "
         "timeout:10m:4: the same, but 4 idle nodes of each group stay on. timeout:10m:suspend=20:resume=30: the same, "
         "but at most 20 nodes of a cluster go off and 30 boot per minute. reserve:4: 4 idle nodes of each group are "
@@ -161,15 +201,17 @@ Power = Annotated[
 Communication = Annotated[
     str | None,
     Parameter(
+        group=LOG,
         help="Draw the jobs' communication at random, because logs do not record it: the median of a task's rate in "
         "bytes a second, e.g. 10M."
     ),
 ]
-Head = Annotated[int | None, Parameter(help="Use only this many first jobs of each log.")]
-Sample = Annotated[int | None, Parameter(help="Use only this many jobs of each log, drawn at random.")]
+Head = Annotated[int | None, Parameter(group=LOG, help="Use only this many first jobs of each log.")]
+Sample = Annotated[int | None, Parameter(group=LOG, help="Use only this many jobs of each log, drawn at random.")]
 Sites = Annotated[
     Literal["auto", "partition", "none"] | None,
     Parameter(
+        group=LOG,
         help="What becomes the sites of a log's jobs: its partitions or clusters, if it has any (auto, the default), "
         "its partitions (partition), or nothing (none)."
     ),
@@ -177,6 +219,7 @@ Sites = Annotated[
 Queues = Annotated[
     Literal["auto", "partition", "none"] | None,
     Parameter(
+        group=LOG,
         help="Whether the queue of a job in an SWF log is the partition that it requests (partition), or not (none). "
         "auto, the default: only if fedsched wrote the log so."
     ),
@@ -184,17 +227,19 @@ Queues = Annotated[
 Descriptor = Annotated[
     str | None,
     Parameter(
+        group=LOG,
         help="The names of an SWF log's fields after the 18th: with commas, as host,queue, or metacentrum. Default: "
         "the names in the log's header, else numbers."
     ),
 ]
 Unit = Annotated[
     Literal["cpus", "nodes"] | None,
-    Parameter(help="Whether a task is a CPU (cpus, the default) or a node (nodes) of Slurm's jobs."),
+    Parameter(group=LOG, help="Whether a task is a CPU (cpus, the default) or a node (nodes) of Slurm's jobs."),
 ]
 OverRequest = Annotated[
     Literal["raise", "cap", "keep"] | None,
     Parameter(
+        group=LOG,
         help="For a log's job that ran longer than its requested time: raise the request (raise, the default), cut the "
         "run time (cap), or keep both (keep)."
     ),
@@ -202,6 +247,7 @@ OverRequest = Annotated[
 Cancelled = Annotated[
     Literal["drop", "keep"] | None,
     Parameter(
+        group=LOG,
         help="For a log's job that was cancelled while it waited: leave it out (drop, the default), or keep it (keep). "
         "A kept job leaves the queue at the recorded time; if it starts before, it runs for its requested time."
     ),
@@ -209,30 +255,42 @@ Cancelled = Annotated[
 Feedback = Annotated[
     str | None,
     Parameter(
+        group=LOG,
         help="Submit jobs a think time after earlier jobs have ended. swf: as fields 17 and 18 of the log say. "
         "sessions[:GAP]: by sessions of users; a session ends after GAP seconds without a submit (default: 3600)."
     ),
 ]
 TasksPerNode = Annotated[
     int | None,
-    Parameter(help="The number of tasks that a job places on each of its nodes. Default: each task has its own node."),
+    Parameter(
+        group=LOG,
+        help="The number of tasks that a job places on each of its nodes. Default: each task has its own node.",
+    ),
 ]
 OnError = Annotated[
     Literal["raise", "skip"] | None,
-    Parameter(help="For a malformed line in a log: raise an error (raise, the default), or skip and count it (skip)."),
+    Parameter(
+        group=LOG,
+        help="For a malformed line in a log: raise an error (raise, the default), or skip and count it (skip).",
+    ),
 ]
 Submits = Annotated[
     names.Submits,
-    Parameter(help="Whether all jobs wait from the first submit on (now), or keep their submit times (keep)."),
+    Parameter(
+        group=READING,
+        help="Submit all jobs at once (now), or at their times (keep). now: at the first job's submit time.",
+    ),
 ]
 _PUT_OFF = (
-    "How long plans may delay each job, e.g. 4h or 90m, to cheaper or cleaner hours. Default: the log's column slack"
+    "How long plans may delay each job, e.g. 4h or 90m. Delays move jobs to cheaper or cleaner hours. Default: the "
+    "log's column slack"
 )
-PutOff = Annotated[str | None, Parameter(help=f"{_PUT_OFF}; 0 ignores that column.")]
-PutOffs = Annotated[tuple[str, ...], Parameter(help=f"{_PUT_OFF}. {REPEATABLE}")]
+PutOff = Annotated[str | None, Parameter(group=SIGNALS, help=f"{_PUT_OFF}; 0 ignores that column.")]
+PutOffs = Annotated[tuple[str, ...], Parameter(group=SIGNALS, help=f"{_PUT_OFF}. {REPEATABLE}")]
 Gear = Annotated[
     int | None,
     Parameter(
+        group=SIGNALS,
         help="Run all jobs in this gear of their nodes: 0 is full speed; 1, 2, … are the slower gears in the "
         "federation's file, which draw less power."
     ),
@@ -240,12 +298,14 @@ Gear = Annotated[
 Gears = Annotated[
     bool,
     Parameter(
-        help="Let plans choose the gear in which each job runs: full speed, or a slower one that draws less power."
+        group=SIGNALS,
+        help="Let plans choose the gear in which each job runs: full speed, or a slower one that draws less power.",
     ),
 ]
 EndBy = Annotated[
     str | None,
     Parameter(
+        group=SIGNALS,
         help="The time by which all jobs should have ended: a time after the first submit (18h, 1.5d), or a date by "
         "the log's clock (2027-01-12T12:00). Jobs without slack may be delayed as far as this allows."
     ),
@@ -253,13 +313,15 @@ EndBy = Annotated[
 Sharing = Annotated[
     Literal["first", "best", "least_loaded", "pack", "spread", "block"] | None,
     Parameter(
-        help="Let jobs share nodes; the value says which nodes tasks take first. Default: each task has its own node."
+        group=MACHINE,
+        help="Let jobs share nodes; the value says which nodes tasks take first. Default: each task has its own node.",
     ),
 ]
 NoSharing = Annotated[str | None, Parameter(show=False)]  # where jobs have whole nodes: refused, with advice
 Reservation = Annotated[
     Literal["resources", "nodes"] | None,
     Parameter(
+        group=MACHINE,
         help="With --sharing: EASY's reservation counts what each running job frees (resources, the default), or a "
         "node only when its last job ends (nodes)."
     ),
@@ -269,6 +331,7 @@ Reservation = Annotated[
 SameTime = Annotated[
     names.SameTime | None,
     Parameter(
+        group=READING,
         help="Events at the same time: all first, then one scheduling pass (batch, the default), or a pass after each "
         "(sequential)."
     ),
@@ -276,13 +339,15 @@ SameTime = Annotated[
 Knowledge = Annotated[
     names.Knowledge | None,
     Parameter(
-        help="Whether plans know the users' estimates (estimate) or the true run times (runtime). Default: estimate "
-        "for simulate, report and tune, else runtime."
+        group=READING,
+        help="What plans know of run times: estimate or runtime. estimate: the users' estimates; runtime: the true run "
+        "times. Default: estimate for simulate, report and tune, else runtime.",
     ),
 ]
 Saturation = Annotated[
     names.Saturation | None,
     Parameter(
+        group=READING,
         help="Communication over saturated uplinks: a job's rate follows their load (dynamic, the default), stays as "
         "at its start (static), or is its max-min fair share (fair)."
     ),
@@ -290,12 +355,14 @@ Saturation = Annotated[
 SlurmConf = Annotated[
     Path | None,
     Parameter(
-        help="A slurm.conf, or the folder of a dump. --policy slurm also takes the machine from it, if none is given."
+        group=SLURM,
+        help="A slurm.conf, or the folder of a dump. --policy slurm also takes the machine from it, if none is given.",
     ),
 ]
 SlurmVersion = Annotated[
     str | None,
     Parameter(
+        group=SLURM,
         help="slurm: the conf's Slurm version, e.g. 22.05. It sets the defaults of SelectType and PriorityType. "
         "Default: the newest."
     ),
@@ -303,58 +370,74 @@ SlurmVersion = Annotated[
 SlurmAccounts = Annotated[
     tuple[Path, ...],
     Parameter(
+        group=SLURM,
         consume_multiple=True,
-        help="Slurm's accounts and QOS: files with the output of `sacctmgr dump CLUSTER`, `sacctmgr -P show assoc "
+        help="Slurm's accounts and QOS. Files with the output of `sacctmgr dump CLUSTER`, `sacctmgr -P show assoc "
         "tree` or `sacctmgr -P show qos`.",
     ),
 ]
 Completing = Annotated[
-    int | None, Parameter(help="slurm: the seconds that nodes stay busy after a job's end. Default: 0.")
+    int | None, Parameter(group=SLURM, help="slurm: the seconds that nodes stay busy after a job's end. Default: 0.")
 ]
 Alternatives = Annotated[
     names.Alternatives | None,
     Parameter(
+        group=READING,
         help="The shape of jobs that have several: the recorded one (fixed, the default), the one of the least tasks × "
         "planned time (smallest_area), the one that is planned to end first when the job joins the queue "
         "(earliest_finish), or the one that a plan chooses (free)."
     ),
 ]
-KillAtEstimate = Annotated[bool | None, Parameter(help="Kill jobs at their estimate.")]
+KillAtEstimate = Annotated[bool | None, Parameter(group=READING, help="Kill jobs at their estimate.")]
 
 # Budgets, workers and random seeds.
 Objectives = Annotated[
     tuple[str, ...],
-    Parameter(help="A metric to minimise, e.g. makespan, energy, bounded_slowdown. Several give a Pareto front."),
+    Parameter(
+        group=SEARCH,
+        help="A metric to minimise: makespan, energy, mean_wait, …. Several give a Pareto front.",
+    ),
 ]
-Seconds = Annotated[float | None, Parameter(help="The search's budget, in seconds.")]
+Seconds = Annotated[float | None, Parameter(group=SEARCH, help="The search's budget, in seconds.")]
 Evaluations = Annotated[
     int | None,
-    Parameter(help="The search's budget, in simulated plans. optimize without a budget takes 30,000,000 / jobs."),
+    Parameter(
+        group=SEARCH,
+        help="The search's budget, in simulated plans. optimize without a budget takes 30,000,000 / jobs.",
+    ),
 ]
 Workers = Annotated[
     int,
-    Parameter(help="The number of processes that work in parallel: on runs (compare, bench) or islands (optimize)."),
+    Parameter(
+        group=SEARCH,
+        help="The number of processes that work in parallel: on runs (compare, bench) or islands (optimize).",
+    ),
 ]
 Executor = Annotated[
     str | None,
-    Parameter(help="Where workers run: threads, processes, dask:ADDRESS (a Dask scheduler or its file) or mpi."),
+    Parameter(
+        group=SEARCH,
+        help="Where workers run: threads, processes, dask:ADDRESS (a Dask scheduler or its file) or mpi.",
+    ),
 ]
 Seed = Annotated[
     int | None,
     Parameter(
+        group=SEARCH,
         help="The random seed. The same seed gives the same result on any number of threads, unless --seconds limits "
         "the search. Default: 0."
     ),
 ]
-Choose = Annotated[str, Parameter(help=f"Which plan of a front to write or draw: {CHOICE}")]
+Choose = Annotated[str, Parameter(group=OUTPUT, help=f"Which plan of a front to write or draw. {CHOICE}")]
 
 # Outputs.
-OutPlan = Annotated[Path | None, Parameter(help="Write the schedule: .csv, .swf (both also .gz) or .json.")]
-Gantt = Annotated[Path | None, Parameter(help="Draw the schedule: .svg, .png or .pdf.")]
-Json = Annotated[bool, Parameter(help="Print one JSON document instead of text.")]
+OutPlan = Annotated[
+    Path | None, Parameter(group=OUTPUT, help="Write the schedule: .csv, .swf (both also .gz) or .json.")
+]
+Gantt = Annotated[Path | None, Parameter(group=OUTPUT, help="Draw the schedule: .svg, .png or .pdf.")]
+Json = Annotated[bool, Parameter(group=OUTPUT, help="Print one JSON document instead of text.")]
 
 # Options of every command.
-EVERYWHERE = "Everywhere"
 Config = Annotated[
     Path | None,
     Parameter(

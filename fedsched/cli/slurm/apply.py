@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from fedsched.site.steer import Aims, JobChanger, Queue
 
 
+# In the short help.
+FIRST = (
+    "--dry-run", "--undo", "--partition", "--user",
+    "--slack", "--most", "--seconds", "--recorded", "--json",
+)  # fmt: skip
+
+
 def command(
     *,
     steered: steering.Steered = steering.STEERED,

@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 COLUMNS = ("job", "user", "account", "nodes", "limit", "may go to", "cluster", "starts", "from now")
 
 
+# In the short help.
+FIRST = (
+    "--looks", "--due", "--dry-run", "--undo",
+    "--slack", "--most", "--recorded", "--json",
+)  # fmt: skip
+
+
 def command(
     *,
     selection: steering.JobSelection = steering.ALL_JOBS,
@@ -28,9 +35,10 @@ def command(
     evaluations: options.Evaluations = None,
     seconds: options.Seconds = None,
     due: Annotated[
-        float | None, Parameter(help="Place only jobs that would start within this many seconds. Default: all.")
+        float | None,
+        Parameter(group=steering.JOBS, help="Place only jobs that would start within this many seconds. Default: all."),
     ] = None,
-    looks: Annotated[int, Parameter(help="End after this many looks at the queue.")] = 1,
+    looks: Annotated[int, Parameter(group=steering.QUEUE, help="End after this many looks at the queue.")] = 1,
     pause: steering.Pause = 30.0,
     most: steering.Most = None,
     dry_run: steering.DryRun = False,

@@ -6,6 +6,8 @@ from fedsched.cli.shared import options
 from fedsched.cli.shared.input_output import print_json
 from fedsched.cli.slurm import steering
 
+FIRST = ("--partition", "--user", "--slack", "--seconds", "--recorded", "--keep", "--json")  # in the short help
+
 
 def command(
     *,

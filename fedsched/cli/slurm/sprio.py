@@ -18,6 +18,9 @@ COLUMNS = ("JOBID", "PARTITION", "USER", "PRIORITY", "SITE", "AGE", "ASSOC", "FA
            "NICE", "TRES")  # fmt: skip
 
 
+FIRST = ("--conf", "--assoc", "--shares", "--at", "--json")  # in the short help
+
+
 def command(
     queue: Path,
     /,
@@ -34,7 +37,7 @@ def command(
     Parameters
     ----------
     queue
-        The output of `scontrol -o show job`; or `sample`, a shipped queue with all files of its cluster.
+        A file with the output of `scontrol -o show job`. Or `sample`, a shipped queue with all files of its cluster.
     shares
         The output of `sshare -a -l -P`, with the usage of each user. Default: no usage.
     at

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import cyclopts
 from cyclopts import Parameter
 
 from fedsched.cli.shared import options
@@ -17,21 +18,26 @@ from fedsched.core.text import counted
 if TYPE_CHECKING:
     from fedsched.site.steer import Aims, Choice, Plan, Runner
 
+QUEUE = cyclopts.Group("Queue", sort_key=1)
+JOBS = cyclopts.Group("Which jobs", sort_key=2)
+CHANGES = cyclopts.Group("Changes and their undoing", sort_key=3)
 Recorded = Annotated[
     Path | None,
     Parameter(
-        help="Read the queue from a folder that --keep has written, instead of the live Slurm; or a shipped queue: "
-        "`sample`, or `federation` (two clusters)."
+        group=QUEUE,
+        help="Read the queue from a folder, instead of the live Slurm. --keep writes such a folder; there are shipped "
+        "ones: `sample`, and `federation` (two clusters)."
     ),
 ]
 TO_UNDO = "fedsched apply --undo restores the values of the jobs that were changed"
 Keep = Annotated[
-    Path | None, Parameter(help="Save the output of Slurm's commands in this new folder, for --recorded.")
+    Path | None, Parameter(group=QUEUE, help="Save Slurm's output in this new folder, for --recorded.")
 ]
 
 State = Annotated[
     Path | None,
     Parameter(
+        group=CHANGES,
         help="The folder for undo files; no other user may have write access. Default: $STATE_DIRECTORY; for root "
         "/var/lib/fedsched; else $XDG_STATE_HOME/fedsched or ~/.local/state/fedsched."
     ),
@@ -39,17 +45,24 @@ State = Annotated[
 UndoFile = Annotated[
     Path | None,
     Parameter(
+        group=CHANGES,
         help="The file that keeps the jobs' former values until they are restored. Default: a file for each cluster in "
         "the state folder."
     ),
 ]
-Slack = Annotated[float, Parameter(help="The most seconds by which a job may start after its forecast.")]
-Undone = Annotated[bool, Parameter(help="Restore the former values of all jobs in the undo file.")]
-Pause = Annotated[float, Parameter(help="The seconds between two looks at the queue.")]
-Most = Annotated[
-    int | None, Parameter(help="Change at most this many jobs at once, the most important first. Default: all.")
+Slack = Annotated[
+    float, Parameter(group=options.SEARCH, help="The most seconds that a job may start after its forecast.")
 ]
-DryRun = Annotated[bool, Parameter(help="Print the commands, but run none that changes anything.")]
+Undone = Annotated[bool, Parameter(group=CHANGES, help="Restore the former values of all jobs in the undo file.")]
+Pause = Annotated[float, Parameter(group=QUEUE, help="The seconds between two looks at the queue.")]
+Most = Annotated[
+    int | None,
+    Parameter(
+        group=CHANGES,
+        help="Change at most this many jobs at once. The most important come first. Default: all.",
+    ),
+]
+DryRun = Annotated[bool, Parameter(group=CHANGES, help="Print the commands, but run none that changes anything.")]
 
 
 @Parameter(name="*")
@@ -57,11 +70,17 @@ DryRun = Annotated[bool, Parameter(help="Print the commands, but run none that c
 class JobSelection(Group):
     """Which jobs are steered."""
 
-    qos: Annotated[tuple[str, ...], Parameter(help=f"Only jobs of this QOS. {options.REPEATABLE}")] = ()
-    partition: Annotated[tuple[str, ...], Parameter(help=f"Only jobs of this partition. {options.REPEATABLE}")] = ()
-    account: Annotated[tuple[str, ...], Parameter(help=f"Only jobs of this account. {options.REPEATABLE}")] = ()
-    user: Annotated[tuple[str, ...], Parameter(help=f"Only jobs of this user. {options.REPEATABLE}")] = ()
-    leave: Annotated[tuple[int, ...], Parameter(help=f"Leave out the job with this number. {options.REPEATABLE}")] = ()
+    qos: Annotated[tuple[str, ...], Parameter(group=JOBS, help=f"Only jobs of this QOS. {options.REPEATABLE}")] = ()
+    partition: Annotated[
+        tuple[str, ...], Parameter(group=JOBS, help=f"Only jobs of this partition. {options.REPEATABLE}")
+    ] = ()
+    account: Annotated[
+        tuple[str, ...], Parameter(group=JOBS, help=f"Only jobs of this account. {options.REPEATABLE}")
+    ] = ()
+    user: Annotated[tuple[str, ...], Parameter(group=JOBS, help=f"Only jobs of this user. {options.REPEATABLE}")] = ()
+    leave: Annotated[
+        tuple[int, ...], Parameter(group=JOBS, help=f"Leave out the job with this number. {options.REPEATABLE}")
+    ] = ()
 
     def choice(self) -> Choice:
         """Return the selection of jobs that these options make."""
@@ -81,6 +100,7 @@ class Steered(JobSelection):
     drift: Annotated[
         int | None,
         Parameter(
+            group=options.SEARCH,
             help="How far the priorities of two jobs may drift apart before the plan is over. Default: the largest "
             "drift that the priority weights allow."
         ),

@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from fedsched.site.tuning import Tuned, Tuning
 
 
+# In the short help.
+FIRST = (
+    "--conf", "--simulations", "--seconds", "--objective",
+    "--gene", "--head", "--into", "--json",
+)  # fmt: skip
+
+
 def command(
     trace: options.Trace = None,
     /,
@@ -33,17 +40,18 @@ def command(
     gene: Annotated[
         tuple[str, ...],
         Parameter(
-            help="A parameter that may change, e.g. bf_interval; with its range, e.g. bf_max_job_test=50:2000; or a "
+            group=options.SEARCH,
+            help="A parameter that may change, e.g. bf_interval. With its range, e.g. bf_max_job_test=50:2000; or a "
             f"job limit of a QOS, e.g. normal/MaxJobsPerUser. {options.REPEATABLE} Default: all that matter here."
         ),
     ] = (),
-    simulations: int | None = None,
+    simulations: Annotated[int | None, Parameter(group=options.SEARCH)] = None,
     seconds: options.Seconds = None,
-    phases: int = 2,
-    check: float = 0.5,
+    phases: Annotated[int, Parameter(group=options.SEARCH)] = 2,
+    check: Annotated[float, Parameter(group=options.SEARCH)] = 0.5,
     seed: options.Seed = None,
     reading: groups.Known = groups.KNOWN,
-    into: Path | None = None,
+    into: Annotated[Path | None, Parameter(group=options.OUTPUT)] = None,
     json: options.Json = False,
 ) -> int:
     """Search for better parameters of a slurm.conf on the site's own log; each configuration found is a diff.
@@ -62,7 +70,7 @@ def command(
     check
         The share of the log, at its end, that the search does not see.
     into
-        A new folder for the changed files of each configuration that is found, and their diff.
+        A new folder for each configuration's files. These are the changed files, and their diff.
 
     Examples
     --------

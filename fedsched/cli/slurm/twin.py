@@ -40,6 +40,9 @@ TAKES: dict[str, tuple[str, ...]] = {
 NOTHING = "nothing"
 
 
+FIRST = ("--since", "--print-commands", "--policy", "--out", "--draws", "--score", "--json")  # in the short help
+
+
 def command(
     action: Literal["dump", "replay", "report", "now", "why", "example"],
     subject: Path | None = None,
@@ -77,9 +80,9 @@ def command(
     Parameters
     ----------
     action
-        dump, replay, report, now, why or example: see above.
+        dump, replay, report, now, why or example. See above.
     subject
-        The folder of the dump. why: the job, e.g. 17, or 17_3 for a task of an array.
+        The folder of the dump; why: the job. A job is 17, or 17_3 for a task of an array.
     folder
         why: the folder of the dump, instead of the live cluster.
     since
@@ -89,13 +92,13 @@ def command(
     without
         dump: a part to leave out, if the cluster has none: shares, accounts, qos, events, … May be repeated.
     print_commands
-        dump: read nothing; print a shell script that makes the dump elsewhere.
+        dump: print a shell script that makes the dump. It is for use elsewhere; nothing is read here.
     policy
-        The policy to replay: slurm, the dump's own scheduler (default), or any other.
+        The policy to replay. Default: slurm, the dump's own scheduler.
     given
         replay: a recorded fact to keep, or `nothing`. May be repeated. Default: all facts but other jobs' starts.
     out
-        replay: write the schedule (.csv, .swf, .json). report: the page (.html; default: twin.html in the folder).
+        replay: the schedule's file; report: the page. .csv, .swf, .json; .html (default: twin.html in the folder).
     kind
         example: a cluster with one queue (plain, default), many queues and shared nodes (cerit), account limits (ub).
     jobs
@@ -103,11 +106,11 @@ def command(
     nodes
         example: the number of nodes. Default: 64.
     draws
-        now, why: the number of replays, each with newly drawn run times. Default: 100.
+        now, why: the number of replays. Each has newly drawn run times. Default: 100.
     share
         now, why: the share of starts that should lie within their forecast range. Default: 0.8.
     score
-        now: forecast at this many past moments of a dump, from what was known then; compare with the actual starts.
+        now: forecast at this many past moments of a dump. From what was known then; compared with the actual starts.
 
     Examples
     --------

@@ -18,16 +18,30 @@ if TYPE_CHECKING:
     from types import FrameType
 
 
+# In the short help.
+FIRST = (
+    "--pause", "--looks", "--dry-run", "--partition",
+    "--user", "--slack", "--most", "--recorded", "--json",
+)  # fmt: skip
+
+
 def command(
     *,
     steered: steering.Steered = steering.STEERED,
     pause: steering.Pause = 30.0,
     strict: Annotated[
-        bool, Parameter(help="Order jobs by begin times, which are renewed while the command runs, instead of Nice.")
+        bool,
+        Parameter(
+            group=steering.CHANGES,
+            help="Order jobs by begin times, which are renewed while the command runs, instead of Nice.",
+        ),
     ] = False,
-    lease: Annotated[float, Parameter(help="strict: how far in the future begin times are, in seconds.")] = 300.0,
+    lease: Annotated[
+        float, Parameter(group=steering.CHANGES, help="strict: how far in the future begin times are, in seconds.")
+    ] = 300.0,
     looks: Annotated[
-        int | None, Parameter(help="End after this many looks at the queue. Default: at Ctrl-C or SIGTERM.")
+        int | None,
+        Parameter(group=steering.QUEUE, help="End after this many looks at the queue. Default: at Ctrl-C or SIGTERM."),
     ] = None,
     dry_run: steering.DryRun = False,
     undo_file: steering.UndoFile = None,
