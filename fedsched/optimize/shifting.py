@@ -57,12 +57,12 @@ class Shifts(ShiftsConvenience):
 
     def __str__(self) -> str:
         head = f"{'what may move':<22}{one_line(self.objective):>14}{'saved':>9}{'at most':>9}{'mean wait, s':>14}"
-        lines = [head]
+        lines = [*map(one_line, self.remarks), head]
         for row in self.rows:
             saved, most = self.saved(row)
             proven = f"{most:>9.1%}" if row.bound == row.bound else f"{'':>9}"
             lines.append(f"{one_line(row.name):<22}{row.value:>14.6g}{saved:>9.1%}{proven}{row.mean_wait:>14,.0f}")
-        return "\n".join([*lines, *map(one_line, self.remarks)])
+        return "\n".join(lines)
 
 
 def shifts(

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Literal
 from fedsched.cli.shared import groups, options
 from fedsched.cli.shared.input_output import (
     facts_of,
+    figure,
     load_workload,
+    machine_text,
     number_text,
     print_json,
     print_table,
@@ -83,10 +85,11 @@ def command(
             }
         )
         return 0
+    say(verdict(bounds, cluster, len(workload)))
     say(f"Reading: {told}.")
-    _print(bounds, front, cluster)
     for line in facts_of(workload, cluster):
         say(line)
+    _print(bounds, front, cluster)
     say(f"{counted(len(workload), 'job')} in {seconds:.2f} s")
     return 0
 
@@ -97,6 +100,20 @@ def _telling(bounds: LowerBounds) -> dict[str, float]:
     from fedsched.model.schedule.metrics import NAMES
 
     return {name: bounds.of(name) for name in NAMES if is_useful(name, bounds.of(name))}
+
+
+def verdict(bounds: LowerBounds, cluster: Federation, jobs: int) -> str:
+    """Return the answer in a sentence: the bounds of the metrics that are asked for most."""
+    from fedsched.model.jobs.assumed import marked
+
+    telling = _telling(bounds)
+    told = [
+        f"{marked(name.replace('_', ' '), name, cluster)} below {figure(name, telling[name])}"
+        for name in ("makespan", "energy", "mean_wait", "bounded_slowdown")
+        if name in telling
+    ]
+    of = f"{counted(jobs, 'job')} on {machine_text(cluster)}"
+    return f"No schedule has {', '.join(told)}; {of}." if told else f"No useful bound was found; {of}."
 
 
 def _print(bounds: LowerBounds, front: list[list[float]], cluster: Federation) -> None:

@@ -14,6 +14,7 @@ from fedsched.cli.shared.input_output import (
     CHART_FORMATS,
     check_apart,
     check_output,
+    figure,
     load_workload,
     number_text,
     print_json,
@@ -222,9 +223,12 @@ def _print_run(what: str, schedule: GangSchedule, about: Mapping[str, object], w
         print_json({**rows, "notes": schedule.notes, **about})
         return 0
     table = [(name, *(number_text(rows[jobs][name]) for jobs in classes)) for name in rows["all"]]
-    print_table(what, ("metric", *classes), table, align="lrrr")
+    told = [f"{name.replace('_', ' ')} {figure(name, rows['all'][name])}" for name in ("mean_wait", "mean_response")]
+    used = f"{figure('utilisation', rows['all']['utilisation'])} of the processors used"
+    say(f"{what}: {', '.join(told)}, {used}; {counted(rows['all']['completed'], 'job')} completed.")
     for note in (_words(schedule.system), *schedule.notes):
         say(f"note: {note}")
+    print_table(what, ("metric", *classes), table, align="lrrr")
     return 0
 
 
@@ -246,10 +250,13 @@ def _print_replications(
         print_json({**means, **about})
         return 0
     rows = [(name, *(str(answer[jobs][name]) for jobs in answer)) for name in answer["all"]]
-    print_table(f"{what}, {counted(replications, 'run')}, 95 % intervals", ("metric", *answer), rows, align="lrrr")
+    told = [f"{name.replace('_', ' ')} {answer['all'][name]}" for name in ("mean_response", "mean_slowdown")]
+    used = figure("utilisation", answer["all"]["utilisation"].mean)
+    say(f"{what}: {', '.join(told)}, {used} of the processors used; {counted(replications, 'run')}, 95 % intervals.")
     if about["arrivals"]:
         say(f"note: the jobs arrive as those of {about['arrivals']} do, stretched to the experiment's load")
     left = 1.0 - answer["all"]["completed_share"].mean
     if left > 0.0:
-        say(f"note: the runs ended at their limit with {left:.1%} of the jobs unfinished, which no mean above counts")
+        say(f"note: the runs ended at their limit with {left:.1%} of the jobs unfinished, which no mean counts")
+    print_table(f"{what}, {counted(replications, 'run')}, 95 % intervals", ("metric", *answer), rows, align="lrrr")
     return 0

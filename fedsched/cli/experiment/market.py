@@ -77,6 +77,8 @@ def print_flows(flows: dict[str, Flow], *, json: bool, show: bool) -> None:
         print_json({"totals": totals, "cycles": cycles})
         return
     first = next(iter(flows.values()))
+    served = [f"{name} {row['served']:,.0f} of {row['jobs']:,.0f}" for name, row in totals.items()]
+    say(f"Jobs that got a window: {', '.join(served)}.")
     say(f"{counted(len(first.begin), 'successive cycle')}, one every {first.period:g}, each sees {first.horizon:g}")
     rows = [(name, *(number_text(totals[of][name]) for of in totals), text) for name, text in TOTALS.items()]
     print_table("flow", ("metric", *totals, "meaning"), rows, align="l" + "r" * len(totals) + "l")
@@ -286,6 +288,11 @@ def command(
         about = ({"cleaning": None} if traced is None else reading_of(traced)) | {"written": written(out, gantt)}
         print_json({"cycles": cycles, "means": means, "last": plans} | about)
         return 0
+    say(verdict(means))
+    for name, plan in last.items():
+        without = (f"job {plan.batch[j].name}: {why}" for j, why in plan.unscheduled().items())
+        for line in (*plan.limits, *without):
+            say(f"{name}{'' if cycles == 1 else ', last cycle'}: {line}")
     say(next(iter(last.values())).environment if cycles == 1 else f"{cycles} cycles of {counted(jobs, 'job')}")
     rows = [(name, *(number_text(means[of][name]) for of in means), text) for name, text in MEANINGS.items()]
     unserved = "share of cycles in which a job got no window"
@@ -294,10 +301,27 @@ def command(
     for name, plan in last.items():
         if show:
             _print_windows(name, plan)
-        without = (f"job {plan.batch[j].name}: {why}" for j, why in plan.unscheduled().items())
-        for line in (*plan.limits, *without):
-            say(f"{name}{'' if cycles == 1 else ', last cycle'}: {line}")
     return 0
+
+
+def verdict(means: dict[str, dict[str, float]]) -> str:
+    """Return the answer in a sentence: jobs with a window, costs and finishes, and the methods that do best."""
+
+    def of(metric: str) -> str:
+        return ", ".join(f"{number_text(row[metric])} {name}" for name, row in means.items())
+
+    if len(means) == 1:
+        ((name, row),) = means.items()
+        told = f"{number_text(row['scheduled'])} jobs get a window, cost {number_text(row['cost'])}"
+        return f"{name}: {told}, mean finish {number_text(row['finish'])}."
+    known = {metric: {n: row[metric] for n, row in means.items() if row[metric] == row[metric]} for metric in MEANINGS}
+    if not known["cost"]:
+        return "No job gets a window."
+    cheapest, soonest = (min(known[metric], key=known[metric].__getitem__) for metric in ("cost", "finish"))
+    return (
+        f"Jobs with a window: {of('scheduled')}. Least total cost: {cheapest}, {number_text(known['cost'][cheapest])}; "
+        f"earliest mean finish: {soonest}, {number_text(known['finish'][soonest])}."
+    )
 
 
 def _refuse(why: str, options: dict[str, object]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path  # noqa: TC003 the command line reads the types
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -11,13 +11,18 @@ from fedsched.cli.shared import groups, options
 from fedsched.cli.shared.input_output import (
     check_apart,
     check_output,
+    figure,
     load_workload,
     print_json,
     reading_of,
     repeat_command,
     say,
 )
+from fedsched.core.text import one_line
 from fedsched.model.reading import CLAIRVOYANT
+
+if TYPE_CHECKING:
+    from fedsched.optimize.shifting import Shifts
 
 # In the short help.
 FIRST = (
@@ -91,7 +96,21 @@ def command(
         told = {"objective": objective, "rows": rows, "notes": list(found.remarks), "written": written}
         print_json(reading_of(workload, cluster) | told)
     else:
+        say(verdict(found))
         say(found)
         if out is not None:
             say(f"Report: {out}")
     return 0
+
+
+def verdict(found: Shifts) -> str:
+    """Return the answer in a sentence: what is saved most by moving jobs, and at most by any schedule."""
+    home, *moved = found.rows
+    best = max(moved, key=lambda row: found.saved(row)[0])
+    saved, most = found.saved(best)
+    name = found.objective.replace("_", " ")
+    values = f"{figure(found.objective, best.value)} instead of {figure(found.objective, home.value)}"
+    proven = f"; no schedule saves more than {most:.1%}" if most == most else ""
+    if saved <= 0.0:
+        return one_line(f"Moving jobs saves no {name}{proven}.")
+    return one_line(f"Moving jobs ({best.name}) saves {saved:.1%} of {name}: {values}{proven}.")

@@ -17,8 +17,10 @@ from fedsched.cli.shared.input_output import (
     check_apart,
     check_output,
     facts_of,
+    figure,
     file_labels,
     load_workload,
+    machine_text,
     number_text,
     option,
     print_json,
@@ -232,8 +234,33 @@ class Run:
         return self.schedule.to_json() | about
 
 
+def verdict(run: Run) -> str:
+    """Return the answer in a sentence: what the jobs waited, how full the machine was, and of what."""
+    schedule, values, log = run.schedule, run.values, run.recorded
+    told = []
+    for name in ("mean_wait", "bounded_slowdown"):
+        if name in values:
+            beside = f" (recorded: {figure(name, log[name])})" if name in log else ""
+            told.append(f"{name.replace('_', ' ')} {figure(name, values[name])}{beside}")
+    if "utilisation" in values:
+        told.append(f"{figure('utilisation', values['utilisation'])} of the nodes used")
+    of = f"{counted(len(schedule), 'job')} on {machine_text(schedule.federation)}"
+    what = ", ".join(told) or "no job ended"
+    return f"{_name(schedule)}: {what}; {of}{'' if schedule.complete else ', interrupted before the end'}."
+
+
+def _name(schedule: Schedule) -> str:
+    return schedule.policy.partition(" on ")[0]
+
+
+def verdict_of_several(runs: Sequence[Run]) -> str:
+    """Return the mean waits of several logs in a sentence."""
+    waits = [f"{figure('mean_wait', run.values.get('mean_wait', float('nan')))} on {run.label}" for run in runs]
+    return f"{_name(runs[0].schedule)}: mean wait {', '.join(waits)}."
+
+
 def print_metrics(run: Run, free: Run | None = None) -> None:
-    """Print what is in the log, and a table of the metrics with their meanings; `free` gets a column beside."""
+    """Print the verdict, what is in the log, and a table of the metrics; `free` gets a column beside."""
     from fedsched.model.jobs.assumed import marked
     from fedsched.model.jobs.recorded import partial_record_in_words
     from fedsched.model.schedule.metrics import METRICS
@@ -251,34 +278,34 @@ def print_metrics(run: Run, free: Run | None = None) -> None:
         for metric in METRICS
         if metric.name in values
     ]
+    say(verdict(run))
     say(schedule.workload)
     say(f"Reading: {schedule.question}.")
     for line in facts_of(schedule.workload, schedule.federation):
         if line not in str(schedule.workload):  # printed already
             say(line)
+    for line in filter(None, (partial_record_in_words(schedule), *run.notes, *schedule.remarks)):
+        say(line)
     shown = (*(("simulated", "recorded") if log else ("value",)), *(() if free is None else (free.label,)))
     heads = ("metric", *shown, "unit", "meaning")
     print_table(f"{schedule.policy}, {schedule.federation}", heads, rows, align=f"l{'r' * len(shown)}ll")
-    if partly := partial_record_in_words(schedule):
-        say(partly)
-    for line in (*run.notes, *schedule.remarks):
-        say(line)
     say(run.ending)
 
 
 def print_side_by_side(runs: Sequence[Run]) -> None:
-    """Print what is in each log, and one table: a row per metric; a column per log, and one for what it records."""
+    """Print the verdict, what is in each log, and a table: a row per metric; columns for logs and their records."""
     from fedsched.model.jobs.assumed import marked
     from fedsched.model.jobs.recorded import partial_record_in_words
     from fedsched.model.schedule.metrics import METRICS
 
+    say(verdict_of_several(runs))
     for run in runs:
         say(run.schedule.workload)
         for line in facts_of(run.schedule.workload, run.schedule.federation):
             say(line)
         say(f"reading of {run.label}: {run.schedule.question}")
         say(f"machine of {run.label}: {run.schedule.federation}")
-        for line in (*run.notes, *run.schedule.remarks):
+        for line in filter(None, (*run.notes, *run.schedule.remarks, partial_record_in_words(run.schedule))):
             say(f"{run.label}: {line}")
     found = [(run.values, run.recorded) for run in runs]
     heads = [
@@ -298,8 +325,7 @@ def print_side_by_side(runs: Sequence[Run]) -> None:
     ]
     print_table(f"{runs[0].schedule.policy}", ("metric", *heads, "unit"), rows, align=f"l{'r' * len(heads)}l")
     for run in runs:
-        for line in filter(None, (partial_record_in_words(run.schedule), run.ending)):
-            say(f"{run.label}: {line}")
+        say(f"{run.label}: {run.ending}")
 
 
 def _cells(metric: str, values: Mapping[str, float], log: Mapping[str, float]) -> list[str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fedsched.core.errors import OutputError, TraceError, unknown_name
-from fedsched.core.text import one_line, terminal
+from fedsched.core.text import counted, one_line, terminal
 from fedsched.io.atomic import is_stdout
 from fedsched.io.files import STDIN
 
@@ -163,6 +163,18 @@ def number_text(value: float) -> str:
     if value != value:
         return "—"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def figure(name: str, value: float) -> str:
+    """Return a metric's value with its unit, for a sentence; a dash for NaN."""
+    from fedsched.report.formatting import GAP, measure
+
+    return measure(name, value).replace(GAP, " ")
+
+
+def machine_text(federation: Federation) -> str:
+    """Return a machine's name and size, for a sentence."""
+    return f"{federation.name} ({counted(federation.nodes, 'node')})"
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, align: str = "") -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedsched.cli.shared.input_output import print_json, print_table, progress_bar, say
 from fedsched.cli.slurm.steering import span
-from fedsched.core.text import counted
+from fedsched.core.text import counted, duration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,17 +83,33 @@ def _say_outlook(found: Outlook) -> None:
         ]
         for one in found.forecasts
     ]  # fmt: skip
+    say(verdict_of_outlook(found))
+    for note in found.notes:
+        say(note)
     print_table(
         f"{queue.cluster} at {here.clock(queue.now)}: {counted(len(queue.running), 'job')} with nodes, "
         f"{counted(len(rows), 'start')} forecast of {counted(found.draws, 'replay')}, ranges of {found.share:.0%}",
         COLUMNS, rows, align="llllrrllllr",
     )  # fmt: skip
-    for note in found.notes:
-        say(note)
+
+
+def verdict_of_outlook(found: Outlook) -> str:
+    """Return the answer in a sentence: when the first, half and the last of the waiting jobs are expected to start."""
+    here = found.present
+    medians = sorted(one.median for one in found.forecasts)
+    unknown = sum(one.number in found.unknown for one in here.queue.jobs)
+    others = f"; no forecast for {counted(unknown, 'job')}" if unknown else ""
+    if not medians:
+        return f"No start can be forecast{others}."
+    first, half, last = (here.clock(medians[k]) for k in (0, (len(medians) - 1) // 2, -1))
+    when = f"the first at {first}, half of them by {half}, the last at {last}" if len(medians) > 1 else f"at {first}"
+    return f"{counted(len(medians), 'start')} forecast, as medians: {when}{others}."
 
 
 def _say_why(found: Why) -> None:
     here, job = found.present, found.job
+    say(f"Job {job.target} starts {_range(found.forecast, here)}, as things are." if found.forecast else
+        f"The start of job {job.target} cannot be forecast.")  # fmt: skip
     now_ = here.queue.now
     say(f"Job {job.target} of {job.user}, {counted(job.nodes, 'node')} in {job.partition}, has waited "
         f"{span(now_ - job.submit)}; Slurm says: {found.reason or 'nothing'}")  # fmt: skip
@@ -101,8 +117,6 @@ def _say_why(found: Why) -> None:
         say("Nothing keeps the job from starting: it starts at Slurm's next pass.")
     for cause in found.causes:
         say(f"{cause.kind}: {cause.what}{_over(cause, here)}{_without(cause, here)}")
-    say(f"As things are, it starts {_range(found.forecast, here)}." if found.forecast else
-        "Its start cannot be forecast.")  # fmt: skip
     for note in found.notes:
         say(note)
 
@@ -165,14 +179,17 @@ def _say_score(found: Score) -> None:
     rows.append(
         ("by limits, as squeue --start", "-", f"{found.error_by_limits:,.0f}", f"{found.pinball_by_limits:,.0f}")
     )
-    print_table(
-        f"{counted(len(found.wait), 'forecast')} at {counted(found.moments, 'moment')}, ranges of {found.share:.0%}",
-        ("", "within range (of resampled moments)", "mean error, s", "pinball loss, s"), rows, align="lrrr",
-    )  # fmt: skip
+    held = f"{_covered(found)} of {counted(len(found.wait), 'start')} lay in their range"
+    say(f"{held}, {found.share:.0%} should; mean error {duration(found.error)}, by limits "
+        f"{duration(found.error_by_limits)}.")  # fmt: skip
     low, high = (min(1.0, max(0.0, found.share + side * 2.0 * found.by_chance)) for side in (-1.0, 1.0))
     say(f"with this number of jobs, correct ranges hold {low:.0%} to {high:.0%} of starts (two standard errors)")
     for note in found.notes:
         say(note)
+    print_table(
+        f"{counted(len(found.wait), 'forecast')} at {counted(found.moments, 'moment')}, ranges of {found.share:.0%}",
+        ("", "within range (of resampled moments)", "mean error, s", "pinball loss, s"), rows, align="lrrr",
+    )  # fmt: skip
 
 
 def _covered(found: Score) -> str:

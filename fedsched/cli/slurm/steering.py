@@ -198,32 +198,39 @@ def _nice(plan: Plan, number: int, had: int) -> str:
 
 
 def say_plan(plan: Plan) -> None:
-    """Print a plan: its jobs in order, the mean waits, which jobs wait longer, and the changes to make."""
+    """Print a plan: the verdict, which jobs wait longer, what is left out, and the jobs in order."""
     from fedsched.cli.shared.input_output import print_table
-    from fedsched.site.steer.plan import gaps_in_words
 
     queue = plan.queue
-    before, after = plan.waits
+    say(verdict(plan))
+    if plan.starts:
+        later = plan.later
+        longest = f", the longest job {later[0].job.target} by {span(later[0].later)}" if later else ""
+        say(f"waits longer with the plan: {counted(len(later), 'job')}{longest}; none starts later than its forecast "
+            f"plus {span(plan.slack)}; last end: {clock(plan.ends[0])} without the plan, {clock(plan.ends[1])} with it"
+            if not plan.late else
+            f"starts after its promised time in every order found: {counted(len(plan.late), 'job')}")  # fmt: skip
+    for note in plan.notes:
+        if plan.changes or note not in plan.why:
+            say(note)
     print_table(
         f"{queue.cluster} at {clock(queue.now)}: {counted(len(queue.running), 'job')} with nodes, "
         f"{counted(len(plan.starts), 'job')} planned",
         COLUMNS, rows_of(plan), align="lllrrrrrllrr",
     )  # fmt: skip
-    if plan.starts:
-        say(f"mean wait: {span(before)} without the plan, {span(after)} with it ({_share(before, after)}); "
-            f"last end: {clock(plan.ends[0])}, {clock(plan.ends[1])}")  # fmt: skip
-        later = plan.later
-        longest = f", the longest job {later[0].job.target} by {span(later[0].later)}" if later else ""
-        say(f"waits longer with the plan: {counted(len(later), 'job')}{longest}; none starts later than its forecast "
-            f"plus {span(plan.slack)}" if not plan.late else
-            f"starts after its promised time in every order found: {counted(len(plan.late), 'job')}")  # fmt: skip
+
+
+def verdict(plan: Plan) -> str:
+    """Return the answer in a sentence: the mean waits with and without the plan, and what it changes."""
+    from fedsched.site.steer.plan import gaps_in_words
+
+    before, after = plan.waits
+    waits = f"mean wait: {span(before)} without the plan, {span(after)} with it ({_share(before, after)}); "
     if plan.changes:
-        say(f"to do: Nice of {counted(len(plan.changes), 'job')}, {gaps_in_words(plan.drift)}")
+        what = f"to do: Nice of {counted(len(plan.changes), 'job')}, {gaps_in_words(plan.drift)}"
     else:
-        say(f"nothing to do: {plan.idle}")
-    for note in plan.notes:
-        if plan.changes or note not in plan.why:
-            say(note)
+        what = f"nothing to do: {plan.idle}"
+    return f"{waits if plan.starts else ''}{what}"
 
 
 def _share(before: float, after: float) -> str:

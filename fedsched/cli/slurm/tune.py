@@ -9,8 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from fedsched.cli.shared import groups, options
-from fedsched.cli.shared.input_output import check_apart, load_workload, print_json, print_table, progress_bar, say
+from fedsched.cli.shared.input_output import (
+    check_apart,
+    figure,
+    load_workload,
+    print_json,
+    print_table,
+    progress_bar,
+    say,
+)
 from fedsched.core.errors import OutputError
+from fedsched.core.text import counted
 from fedsched.core.values import digits_of
 from fedsched.model.reading import USUAL
 
@@ -118,15 +127,27 @@ def command(
     if json:
         print_json(_as_json(tuning, files))
         return 0
-    head, *rows = tuning.rows()
-    numbered = [[str(k) if k else "", *row] for k, row in enumerate(rows)]
-    print_table("Configurations: the current one, then the front", ["", *head], numbered, align="r" * len(head) + "l")
+    say(verdict(tuning))
     say(tuning.summary)
     for note in tuning.notes:
         say(note)
-    if not tuning.front:
-        say("No configuration that was tried is better in any objective.")
+    head, *rows = tuning.rows()
+    numbered = [[str(k) if k else "", *row] for k, row in enumerate(rows)]
+    print_table("Configurations: the current one, then the front", ["", *head], numbered, align="r" * len(head) + "l")
     return 0
+
+
+def verdict(tuning: Tuning) -> str:
+    """Return the answer in a sentence: the best configuration by the first objective, if any is better."""
+    if not tuning.front:
+        return "No configuration that was tried is better in any objective."
+    holding = [one for one in tuning if one.holds]
+    best = min(holding or [*tuning], key=lambda one: one.values[0])
+    name, was, now = tuning.objectives[0], tuning.current.values[0], best.values[0]
+    share = f" ({(now - was) / was:+.1%})" if was else ""
+    values = f"{name.replace('_', ' ')} {figure(name, now)} instead of {figure(name, was)}{share}"
+    later = f"; {len(holding)} of {len(tuning)} hold on later jobs" if tuning.checked_jobs else ""
+    return f"{counted(len(tuning), 'configuration')} better in an objective{later}. {best}: {values}."
 
 
 def _limits(genes: tuple[str, ...]) -> dict[str, tuple[int, int] | None]:

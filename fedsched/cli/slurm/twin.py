@@ -10,6 +10,7 @@ from fedsched.cli.shared.input_output import (
     PLAN_FORMATS,
     check_no_link,
     check_output,
+    figure,
     number_text,
     print_json,
     print_table,
@@ -178,11 +179,19 @@ def _replay(folder: Path | None, given: Mapping[str, Any], json: bool) -> int:
     if json:
         print_json(_of_replay(found) | {"notes": list(found.notes), "written": written(out)})
         return 0
-    print_table(str(found.schedule.policy), ["", "recorded", "simulated"], _rows(found), align="lrr")
-    say(f"{found.share:.1%} of {counted(len(found.equal), 'start')} are equal within {found.site.interval:g} s.")
+    say(verdict_of_replay(found))
     for note in found.notes:
         say(note)
+    print_table(str(found.schedule.policy), ["", "recorded", "simulated"], _rows(found), align="lrr")
     return 0
+
+
+def verdict_of_replay(found: Replayed) -> str:
+    """Return the answer in a sentence: how many starts are as recorded, and the mean waits."""
+    equal = f"{found.share:.1%} of {counted(len(found.equal), 'start')} are equal within {found.site.interval:g} s"
+    said = _of_replay(found)
+    waits = [f"{figure('mean_wait', said[side]['mean_wait'])} {side}" for side in ("recorded", "simulated")]
+    return f"{equal}; mean wait {', '.join(waits)}."
 
 
 def _rows(found: Replayed) -> list[tuple[str, str, str]]:
@@ -219,7 +228,6 @@ def _of_replay(found: Replayed) -> dict[str, Any]:
 
 def _report(folder: Path | None, given: Mapping[str, Any], json: bool) -> int:
     from fedsched.site.twin import explain, read_site
-    from fedsched.site.twin.causes import EQUAL
     from fedsched.site.twin.page import write
 
     named = _named(folder, "report")
@@ -238,17 +246,24 @@ def _report(folder: Path | None, given: Mapping[str, Any], json: bool) -> int:
         return 0
     total = max(len(found.cause), 1)
     rows = [(name, f"{count:,}", f"{count / total:.1%}") for name, (count, _) in found.counts().items()]
+    say(verdict_of_causes(found))
+    for note in found.full.notes:
+        say(note)
     print_table(f"Why starts differ: {found.plain.problem.policy}", ["cause", "starts", "share"], rows, align="lrr")
+    say(f"Report: {out} ({out.stat().st_size / 1e6:.1f} MB)")
+    return 0
+
+
+def verdict_of_causes(found: Explained) -> str:
+    """Return the answer in a sentence: how many starts are equal, and what explains the others."""
+    from fedsched.site.twin.causes import EQUAL
+
     parts = {name: f"{share:.1%}" for name, share in found.parts.items()}
     rest = ", ".join(f"{share} {name}" for name, share in parts.items() if name != EQUAL)
-    say(
+    return (
         f"{parts[EQUAL]} of {counted(len(found.cause), 'start')} are equal with nothing given; {rest}. "
         f"For {found.given_to:.1%} of the jobs, a recorded fact was taken as given."
     )
-    for note in found.full.notes:
-        say(note)
-    say(f"Report: {out} ({out.stat().st_size / 1e6:.1f} MB)")
-    return 0
 
 
 def _of_causes(found: Explained) -> dict[str, Any]:
