@@ -42,6 +42,13 @@ def calibrate_bandwidth(
         As for `communication`.
     rounds
         The most steps of the bisection; it stops earlier if the share is within half a job of the wanted one.
+
+    Examples
+    --------
+    >>> log = fs.generate.lublin(100, 160, load=0.9, seed=1)
+    >>> jobs = fs.generate.calibrate_bandwidth(log, fs.read_federation("example"), share=0.3)
+    >>> jobs.history[-1]
+    'calibrated: 0.2857 of the co-allocated jobs saturated under FCFS (wanted 0.3)'
     """
     jobs, federation = nouns_of("calibrate_bandwidth", workload, federation, second="federation")
     if not 0 < share < 1:

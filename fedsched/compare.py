@@ -85,6 +85,15 @@ def compare(
         Repeat the runs that failed according to the file.
     progress
         Called with (runs done, runs in all).
+
+    Examples
+    --------
+    >>> problem = fs.Instance("fifty", fs.read("sample").head(50), 128)
+    >>> runs = fs.compare(problem, ["easy", "sjf"], seeds=[0], budget=fs.Budget(evaluations=100))
+    >>> runs.medians()["fifty"]["easy"]
+    109614.0
+    >>> runs.table().rows[0].best
+    True
     """
     entrants, notes = _without_duplicates([entrant_of(method, baselines) for method in _methods_of(methods)])
     tasks = _tasks(_instances_of(instances), entrants, _seeds_of(seeds), _budget_of(budget))

@@ -73,6 +73,20 @@ def prepare(
     """Return the run of `simulate` before its first event, to be advanced step by step and inspected.
 
     The parameters are those of `simulate`.
+
+    Parameters
+    ----------
+    workload, cluster, policy
+        As in `simulate`.
+    placement, submits, reading, same_time, saturation, knowledge, kill_at_estimate, alternatives, caps, t0, running
+        As in `simulate`.
+
+    Examples
+    --------
+    >>> from fedsched.simulate import prepare
+    >>> run = prepare(fs.Workload(submit=[0, 0], tasks=[4, 4], runtime=[600, 900]), 4)
+    >>> run.advance(until=700).time, run.finished
+    (600.0, 1)
     """
     workload, cluster = nouns_of("simulate", workload, cluster, second="cluster")
     if len(workload) == 0:
@@ -278,6 +292,14 @@ def simulate(
     Notes
     -----
     Ctrl-C ends a run early: the schedule then has the jobs started until then, and says so in its notes.
+
+    Examples
+    --------
+    >>> schedule = fs.simulate(fs.read("sample").head(50), fs.read_federation("example"), "easy-sjbf")
+    >>> round(schedule.metrics().mean_wait), round(schedule.metrics().bounded_slowdown, 1)
+    (9935, 295.0)
+    >>> fs.simulate(fs.Workload(submit=[0, 0], tasks=[4, 4], runtime=[600, 900]), 4, "sjf").start
+    array([  0., 600.])
     """
     workload, cluster = nouns_of("simulate", workload, cluster, second="cluster")
     if is_slurm(policy) or sharing is not None:

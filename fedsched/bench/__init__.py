@@ -21,13 +21,32 @@ HASHES = DATA / "instances.sha256"
 
 
 def names(*, logs: bool = False) -> tuple[str, ...]:
-    """Return the names of all instances; with `logs` also of those made from archive logs."""
+    """Return the names of all instances; with `logs` also of those made from archive logs.
+
+    Parameters
+    ----------
+    logs
+        Whether to name the instances that are made from archive logs too.
+
+    Examples
+    --------
+    >>> from fedsched import bench
+    >>> "example-20" in bench.names()
+    True
+    """
     return (*RECIPES, *SLICES) if logs else tuple(RECIPES)
 
 
 @cache
 def known_hashes() -> dict[str, str]:
-    """Return the SHA-256 of each instance's canonical text, by name."""
+    """Return the SHA-256 of each instance's canonical text, by name.
+
+    Examples
+    --------
+    >>> from fedsched import bench
+    >>> len(bench.known_hashes()["example-20"])
+    64
+    """
     lines = HASHES.read_text(encoding="ascii").splitlines()
     return {name: digest for digest, name in (line.split() for line in lines)}
 
@@ -41,6 +60,12 @@ def load(name: str, *, logs: str | PathLike[str] | None = None) -> Document:
         One of `names(logs=True)`.
     logs
         The folder with the archive's logs, for an instance made from one.
+
+    Examples
+    --------
+    >>> from fedsched import bench
+    >>> bench.load("example-20").workload
+    <Workload 'example-20': 20 jobs>
     """
     if name not in (*RECIPES, *SLICES):
         raise unknown_name("instance", name, names(logs=True))

@@ -53,6 +53,13 @@ class Document:
     """A problem with all its data: jobs, machine, reading, and objectives.
 
     Each of `asks` is a problem of its own: an objective, or several joined by "+" for a front.
+
+    Examples
+    --------
+    >>> from fedsched import bench
+    >>> problem = bench.load("example-20")
+    >>> problem.asks, problem.size
+    (('makespan', 'energy', 'makespan+energy'), 20)
     """
 
     data: dict[str, Any]
@@ -187,7 +194,21 @@ class Document:
             raise unknown_name(f"objective of {self.name}", ask, self.asks)
 
     def instance(self, ask: str, optimum: float | None = None) -> Comparable:
-        """Return the problem of one objective, as `compare` takes it."""
+        """Return the problem of one objective, as `compare` takes it.
+
+        Parameters
+        ----------
+        ask
+            The objective, or several joined by "+".
+        optimum
+            The best possible value, if it is known.
+
+        Examples
+        --------
+        >>> from fedsched import bench
+        >>> bench.load("example-20").instance("makespan").objectives
+        ('makespan',)
+        """
         from fedsched.comparison.instances import Instance
 
         self.check(ask)

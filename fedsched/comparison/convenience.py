@@ -60,7 +60,17 @@ class ComparisonConvenience:
     def plot_ranks(
         self: Comparison, measure: str | None = None, *, by: Blocks = "instance", alpha: float = 0.05, ax: Any = None
     ) -> Any:
-        """Return the axes with the critical-difference diagram."""
+        """Return the axes with the critical-difference diagram.
+
+        Parameters
+        ----------
+        measure, by
+            As of `friedman`.
+        alpha
+            The chance that a difference is shown that is none.
+        ax
+            Matplotlib axes; by default those of a new figure.
+        """
         from fedsched.comparison.statistics import critical_difference
         from fedsched.plot import ranks, style
 
@@ -77,7 +87,17 @@ class ComparisonConvenience:
         most: float | None = None,
         ax: Any = None,
     ) -> Any:
-        """Return the axes with the performance profile, up to the factor `most` of the best."""
+        """Return the axes with the performance profile, up to the factor `most` of the best.
+
+        Parameters
+        ----------
+        measure, by
+            As of `friedman`.
+        most
+            The largest factor shown.
+        ax
+            Matplotlib axes; by default those of a new figure.
+        """
         from fedsched.plot import profile, style
 
         scores = self.scores(measure, by=by)

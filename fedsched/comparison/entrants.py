@@ -32,8 +32,24 @@ if TYPE_CHECKING:
 class Outcome:
     """The outcome of one run: the rows of a front in the instance's objectives, and proven bounds if known.
 
-    `history`, if known, has a row (evaluations, seconds, value) for each improvement of the first objective's best
-    value.
+    Parameters
+    ----------
+    front
+        Rows of values, one for each plan of the front.
+    bounds
+        A lower bound for each objective; None: not known.
+    evaluations, seconds, stop_reason
+        What the run took, and why it ended.
+    versions
+        The versions of the programs that were used.
+    history
+        A row (evaluations, seconds, value) for each improvement of the first objective's best value.
+
+    Examples
+    --------
+    >>> from fedsched.compare import Outcome
+    >>> Outcome(front=((3600.0, 5e8),), evaluations=100).front
+    ((3600.0, 500000000.0),)
     """
 
     front: tuple[tuple[float, ...], ...]
@@ -54,7 +70,17 @@ class Outcome:
 
     @classmethod
     def of_one(cls, figures: object, objectives: Sequence[str], *, seconds: float) -> Outcome:
-        """Return the outcome of one simulation: the attributes of `figures` that have the objectives' names."""
+        """Return the outcome of one simulation: the attributes of `figures` that have the objectives' names.
+
+        Parameters
+        ----------
+        figures
+            What was simulated: an object with the objectives as attributes.
+        objectives
+            The names of the objectives.
+        seconds
+            How long the simulation took.
+        """
         row = tuple(float(getattr(figures, name)) for name in objectives)
         return cls((row,), evaluations=1, seconds=seconds, stop_reason="simulated", versions=versions())
 
@@ -93,6 +119,17 @@ class Entrant(Protocol):
     An entrant that knows all submissions in advance, as searches do, sets `plans_ahead = True`: it is marked
     clairvoyant if jobs keep their submit times. An entrant that gives the same with every seed, as policies do, sets
     `deterministic = True`: it runs once. Of entrants with an equal `does`, only one runs.
+
+    Examples
+    --------
+    >>> from fedsched.compare import Outcome
+    >>> class Serial:
+    ...     name = "serial"
+    ...     def run(self, instance, seed, budget):
+    ...         return Outcome(front=((float(instance.workload.runtime.sum()),),))
+    >>> problem = fs.Instance("two", fs.Workload(submit=[0, 0], tasks=[1, 1], runtime=[60, 30]), 2)
+    >>> fs.compare(problem, ["easy", Serial()], [0], fs.Budget(evaluations=10)).medians()
+    {'two': {'easy': 60.0, 'serial': 90.0}}
     """
 
     @property
@@ -101,7 +138,17 @@ class Entrant(Protocol):
         ...
 
     def run(self, instance: Any, seed: int, budget: Budget) -> Outcome:
-        """Return the outcome of one run."""
+        """Return the outcome of one run.
+
+        Parameters
+        ----------
+        instance
+            The problem.
+        seed
+            The seed of all random numbers of the run.
+        budget
+            The limits of the run.
+        """
         ...
 
 

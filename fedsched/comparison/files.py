@@ -26,6 +26,19 @@ def read_records(path: str | PathLike[str]) -> list[RunRecord]:
     """Return the runs in a file; a last line that was cut off is skipped, any other damage is an error.
 
     Old lines without a reading are runs with all jobs waiting and run times known: all were made like that.
+
+    Parameters
+    ----------
+    path
+        The file of runs, which `compare(path=)` has written.
+
+    Examples
+    --------
+    >>> from fedsched.compare import read_records
+    >>> problem = fs.Instance("fifty", fs.read("sample").head(50), 128)
+    >>> runs = fs.compare(problem, "easy", [0], fs.Budget(evaluations=10), path="runs.jsonl")
+    >>> [record.method for record in read_records("runs.jsonl")]
+    ['easy']
     """
     if not Path(path).exists():
         return []
@@ -221,6 +234,14 @@ def merge_records(sources: Iterable[str | PathLike[str]], path: str | PathLike[s
         Files of runs; last lines that were cut off are skipped.
     path
         The file to add to. Another merge adds only what is new.
+
+    Examples
+    --------
+    >>> from fedsched.compare import merge_records
+    >>> problem = fs.Instance("fifty", fs.read("sample").head(50), 128)
+    >>> runs = fs.compare(problem, "easy", [0], fs.Budget(evaluations=10), path="here.jsonl")
+    >>> merge_records(["here.jsonl"], "all.jsonl"), merge_records(["here.jsonl"], "all.jsonl")
+    (1, 0)
     """
     known = {record.key: bool(record.error) for record in read_records(path)}
     found = [record for source in sources for record in read_records(source)]

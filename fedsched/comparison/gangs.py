@@ -32,6 +32,24 @@ class GangInstance:
     """An instance for gang schedulers: metrics of a class of jobs, and settings for all presets.
 
     A seed draws jobs, arrivals and clocks; presets of one experiment that differ only in the scheduler draw the same.
+
+    Parameters
+    ----------
+    name, objectives
+        The name in tables, and the metrics that are objectives.
+    settings
+        Values for fields of the presets, as {"load": 0.8}.
+    jobs, warmup
+        The class of jobs and the part of the run that are measured, as in `GangSchedule.metrics`.
+    optimum
+        The first objective's best possible value, if it is known.
+
+    Examples
+    --------
+    >>> from fedsched.compare import GangInstance
+    >>> problem = GangInstance("gangs", ("mean_response",), jobs="gangs")
+    >>> problem.objectives
+    ('mean_response',)
     """
 
     name: str
@@ -56,7 +74,15 @@ class GangInstance:
         return hashlib.sha256(repr(said).encode()).hexdigest()[:12]
 
     def schedule(self, preset: Preset, seed: int) -> GangSchedule:
-        """Return a preset's schedule of the jobs that the seed draws."""
+        """Return a preset's schedule of the jobs that the seed draws.
+
+        Parameters
+        ----------
+        preset
+            The scheduler and its system.
+        seed
+            The seed of jobs, arrivals and clocks.
+        """
         return preset.run(seed)
 
 
@@ -90,7 +116,21 @@ class FixedGangInstance(GangInstance):
 
 @dataclass(frozen=True, slots=True)
 class GangEntrant:
-    """A preset of `fedsched.gang.presets`, or a similar one, as an entrant."""
+    """A preset of `fedsched.gang.presets`, or a similar one, as an entrant.
+
+    Parameters
+    ----------
+    name
+        The name in tables.
+    preset
+        The scheduler and its system.
+
+    Examples
+    --------
+    >>> from fedsched.compare import GangEntrant
+    >>> GangEntrant.named("dimitriadou-karatza-1").name
+    'dimitriadou-karatza-1'
+    """
 
     name: str
     preset: Preset
@@ -102,7 +142,13 @@ class GangEntrant:
         return cls(name, NAMED[name])
 
     def run(self, instance: GangInstance, seed: int, budget: Budget) -> Outcome:
-        """Return the metrics of one run; the budget is not used."""
+        """Return the metrics of one run; the budget is not used.
+
+        Parameters
+        ----------
+        instance, seed, budget
+            The problem, the seed of its jobs, and the budget.
+        """
         if not isinstance(instance, GangInstance):
             raise TypeError(f"{self.name} is a gang scheduler: it runs on a GangInstance, not on {instance.name!r}.")
         preset = self._with(instance.settings)

@@ -31,6 +31,13 @@ class Comparable(Protocol):
 
     An instance that draws a new problem for each seed sets `drawn = True`: only runs with the same seed are then
     compared with each other.
+
+    Examples
+    --------
+    >>> from fedsched.comparison.instances import Comparable
+    >>> problem: Comparable = fs.Instance("fifty", fs.read("sample").head(50), 128)
+    >>> problem.name, problem.objectives, len(problem.fingerprint())
+    ('fifty', ('makespan',), 12)
     """
 
     @property
@@ -77,6 +84,12 @@ class Instance(Read):
         As in `optimize`; if it is "free", policies keep the jobs' own shapes.
     sharing
         How jobs share nodes, as in `simulate`; None: each task has its own node.
+
+    Examples
+    --------
+    >>> problem = fs.Instance("fifty", fs.read("sample").head(50), 128, ("makespan", "energy"))
+    >>> problem.objectives, problem.knowledge
+    (('makespan', 'energy'), 'runtime')
     """
 
     name: str
@@ -174,7 +187,20 @@ class Instance(Read):
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The limits of each run: evaluations, seconds or both."""
+    """The limits of each run: evaluations, seconds or both.
+
+    Parameters
+    ----------
+    evaluations
+        The number of plans that a run may simulate; None: no limit.
+    seconds
+        The number of seconds that a run may take; None: no limit.
+
+    Examples
+    --------
+    >>> fs.Budget(evaluations=5000)
+    Budget(evaluations=5000, seconds=None)
+    """
 
     evaluations: int | None = None
     seconds: float | None = None

@@ -25,7 +25,25 @@ OBJECTIVES = ("cost", "cpu", "energy", "start", "runtime", "finish", "job_cost",
 
 @dataclass(frozen=True, slots=True)
 class MarketInstance:
-    """An instance for metaschedulers: the totals of one cycle; the seed draws the domain and the batch of jobs."""
+    """An instance for metaschedulers: the totals of one cycle; the seed draws the domain and the batch of jobs.
+
+    Parameters
+    ----------
+    name, objectives
+        The name in tables, and the totals that are objectives.
+    domain, jobs
+        What draws the nodes, and what draws the batch; by default the paper's.
+    optimum
+        The first objective's best possible value, if it is known.
+
+    Examples
+    --------
+    >>> from fedsched.compare import MarketInstance
+    >>> problem = MarketInstance("domain", ("cost", "start"))
+    >>> batch, environment = problem.cycle(seed=1)
+    >>> len(batch)
+    20
+    """
 
     name: str
     objectives: tuple[str, ...] = ("cost",)
@@ -72,7 +90,22 @@ class FixedMarketInstance(MarketInstance):
 
 @dataclass(frozen=True, slots=True)
 class MarketEntrant:
-    """A method of `fedsched.market.METHODS`, or a similar one, as an entrant."""
+    """A method of `fedsched.market.METHODS`, or a similar one, as an entrant.
+
+    Parameters
+    ----------
+    name
+        The name in tables.
+    method
+        The method.
+
+    Examples
+    --------
+    >>> from fedsched.compare import MarketEntrant, MarketInstance
+    >>> runs = fs.compare(MarketInstance("domain"), [MarketEntrant.named("css")], [0], fs.Budget(evaluations=1))
+    >>> runs.methods
+    ('css',)
+    """
 
     name: str
     method: Method
@@ -84,7 +117,13 @@ class MarketEntrant:
         return cls(name, METHODS[name])
 
     def run(self, instance: MarketInstance, seed: int, budget: Budget) -> Outcome:
-        """Return the totals of one cycle; a cycle in which a job finds no window is a failed run."""
+        """Return the totals of one cycle; a cycle in which a job finds no window is a failed run.
+
+        Parameters
+        ----------
+        instance, seed, budget
+            The problem, the seed of its domain and batch, and the budget.
+        """
         if not isinstance(instance, MarketInstance):
             raise TypeError(f"{self.name} is a metascheduler: it runs on a MarketInstance, not on {instance.name!r}.")
         batch, environment = instance.cycle(seed)

@@ -28,7 +28,40 @@ Blocks = Literal["instance", "run"]
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """One run: its settings and its outcome. A failed run has an error and no values."""
+    """One run: its settings and its outcome. A failed run has an error and no values.
+
+    Parameters
+    ----------
+    instance, fingerprint, method, seed
+        What was run: the instance's name and hash, the method's name, the seed.
+    evaluations_allowed, seconds_allowed
+        The budget.
+    objectives, baselines, optimum
+        The instance's objectives, the policies that gave the first plans, the best possible value if known.
+    front, bounds, evaluations, seconds, stop_reason, versions, history
+        As of `Outcome`.
+    error
+        Why the run failed; empty if it did not.
+    drawn
+        Whether each seed draws a problem of its own.
+    facts
+        What is not modelled of the log, and what is assumed of the machine.
+    watts_assumed
+        Whether energies are computed from assumed watts.
+    submits, reading
+        Whether jobs waited from the start, and the reading; "" and None for gangs and markets.
+    clairvoyant
+        Whether the method knew submissions in advance.
+    deterministic
+        Whether every seed gives the same.
+
+    Examples
+    --------
+    >>> problem = fs.Instance("fifty", fs.read("sample").head(50), 128)
+    >>> record, = fs.compare(problem, "easy", [0], fs.Budget(evaluations=10)).records
+    >>> record.method, round(record.best())
+    ('easy', 109614)
+    """
 
     instance: str
     fingerprint: str
@@ -88,6 +121,15 @@ class Comparison(ComparisonConvenience):
     A *measure* below is the name of an objective that all instances share. If all instances have several objectives, it
     may also be an indicator of fronts (`fedsched.comparison.fronts.INDICATORS`). The default is the hypervolume if all
     instances have several objectives, else the first objective.
+
+    Examples
+    --------
+    >>> problem = fs.Instance("fifty", fs.read("sample").head(50), 128)
+    >>> runs = fs.compare(problem, ["easy", "sjf"], seeds=[0], budget=fs.Budget(evaluations=10))
+    >>> runs.methods, runs.failed
+    (('easy', 'sjf'), ())
+    >>> runs.medians()["fifty"]["easy"]
+    109614.0
     """
 
     records: tuple[RunRecord, ...]
@@ -178,17 +220,37 @@ class Comparison(ComparisonConvenience):
         return table_of(self, measure)
 
     def scores(self, measure: str | None = None, *, by: Blocks = "instance") -> Scores:
-        """Return the matrix behind ranks and tests: a row per block (see `pairs`) and a column per method."""
+        """Return the matrix behind ranks and tests: a row per block (see `pairs`) and a column per method.
+
+        Parameters
+        ----------
+        measure, by
+            As of `friedman`.
+        """
         from fedsched.comparison.scores import scores_of
 
         return scores_of(self, measure, by=by)
 
     def ranks(self, measure: str | None = None, *, by: Blocks = "instance") -> dict[str, float]:
-        """Return each method's average rank (1 is the best possible), the best first; ties get their mean rank."""
+        """Return each method's average rank (1 is the best possible), the best first; ties get their mean rank.
+
+        Parameters
+        ----------
+        measure, by
+            As of `friedman`.
+        """
         return self.scores(measure, by=by).average_ranks()
 
     def friedman(self, measure: str | None = None, *, by: Blocks = "instance") -> Friedman:
-        """Return the test of whether any two methods differ."""
+        """Return the test of whether any two methods differ.
+
+        Parameters
+        ----------
+        measure
+            An objective, or an indicator of fronts; None: the default.
+        by
+            Whether a block is an "instance" or a "run".
+        """
         from fedsched.comparison.statistics import friedman
 
         return replace(friedman(self.scores(measure, by=by)), reading=self.reading)

@@ -29,6 +29,25 @@ class Scores:
 
     A failed run has the value infinity. Values are comparable only within one problem: an instance, or the problem that
     a seed draws of it.
+
+    Parameters
+    ----------
+    measure
+        What is compared.
+    methods, blocks
+        The names of the columns, and the instance and seed of each row.
+    problems
+        The problem of each row.
+    values
+        The values, a row per block and a column per method.
+
+    Examples
+    --------
+    >>> log = fs.read("sample")
+    >>> problems = [fs.Instance(f"draw {k}", log.sample(50, seed=k), 128) for k in range(3)]
+    >>> runs = fs.compare(problems, ["sjf", "easy"], [0], fs.Budget(evaluations=10))
+    >>> runs.scores().values.shape, runs.scores().average_ranks()
+    ((3, 2), {'easy': 1.0, 'sjf': 2.0})
     """
 
     measure: str

@@ -31,7 +31,30 @@ EXACT = 50  # differences up to which all sign patterns are counted; above, the 
 
 @dataclass(frozen=True, slots=True)
 class Friedman:
-    """Friedman's test over blocks and methods, corrected for ties, and the sharper F of Iman and Davenport."""
+    """Friedman's test over blocks and methods, corrected for ties, and the sharper F of Iman and Davenport.
+
+    Parameters
+    ----------
+    methods, blocks
+        Their numbers.
+    chi_square, chi_square_p
+        Friedman's statistic, and its p.
+    f, p
+        The F of Iman and Davenport, and its p.
+    reading
+        The runs' common reading, in words.
+    of
+        What a block is: an "instance" or a "run".
+
+    Examples
+    --------
+    >>> log = fs.read("sample")
+    >>> problems = [fs.Instance(f"draw {k}", log.sample(50, seed=k), 128) for k in range(6)]
+    >>> runs = fs.compare(problems, ["fcfs", "ljf", "easy"], [0], fs.Budget(evaluations=10))
+    >>> test = runs.friedman()
+    >>> test.methods, test.blocks, round(test.p, 3)
+    (3, 6, 0.003)
+    """
 
     methods: int
     blocks: int
@@ -52,7 +75,31 @@ class Friedman:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two methods: how often each was better, Wilcoxon's p before and after Holm, A12 (above ½: `first` is better)."""
+    """Two methods, and Wilcoxon's test of whether they differ.
+
+    Parameters
+    ----------
+    first, second
+        The names of the methods.
+    wins, ties, losses
+        How often the first was better, equal and worse.
+    p, adjusted
+        Wilcoxon's p, before and after Holm's correction.
+    a12
+        The effect size A12; above ½ the first is better.
+    leading
+        The method with the better signed ranks, "" if they are equal.
+    shown
+        Whether the difference is shown.
+
+    Examples
+    --------
+    >>> log = fs.read("sample")
+    >>> problems = [fs.Instance(f"draw {k}", log.sample(50, seed=k), 128) for k in range(6)]
+    >>> pair, = fs.compare(problems, ["sjf", "easy"], [0], fs.Budget(evaluations=10)).pairs().pairs
+    >>> pair.wins, pair.ties, pair.losses, pair.verdict
+    (0, 0, 6, 'behind')
+    """
 
     first: str
     second: str
@@ -89,7 +136,31 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """All tested pairs; the chance that one or more of the differences shown are false is at most `alpha`."""
+    """All tested pairs; the chance that one or more of the differences shown are false is at most `alpha`.
+
+    Parameters
+    ----------
+    measure
+        What is compared.
+    alpha
+        The chance that one or more of the differences shown are false is at most this.
+    blocks
+        The number of blocks.
+    pairs
+        The tested pairs.
+    reading
+        The runs' common reading, in words.
+    of
+        What a block is: an "instance" or a "run".
+
+    Examples
+    --------
+    >>> log = fs.read("sample")
+    >>> problems = [fs.Instance(f"draw {k}", log.sample(50, seed=k), 128) for k in range(6)]
+    >>> pairs = fs.compare(problems, ["sjf", "easy"], [0], fs.Budget(evaluations=10)).pairs()
+    >>> pairs.verdict("easy", "sjf")
+    'ahead'
+    """
 
     measure: str
     alpha: float
@@ -106,7 +177,13 @@ class Pairs:
         return "\n".join([*filter(None, [one_line(self.reading)]), head, *(f"  {pair}" for pair in self.pairs)])
 
     def verdict(self, first: str, second: str) -> str:
-        """Return "ahead", "behind" or "no difference shown" for the first method against the second."""
+        """Return "ahead", "behind" or "no difference shown" for the first method against the second.
+
+        Parameters
+        ----------
+        first, second
+            The names of two methods.
+        """
         for pair in self.pairs:
             if (pair.first, pair.second) == (first, second):
                 return pair.verdict

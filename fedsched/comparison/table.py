@@ -29,7 +29,32 @@ LEFT = (0, 1, len(HEADS) - 1)  # columns of words
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One method on one instance. `gap` is the median's relative distance to `reference`; NaN if there is none."""
+    """One method on one instance.
+
+    Parameters
+    ----------
+    instance, method
+        Their names.
+    runs, failed
+        The number of runs, and of failed ones.
+    median, low, high, least, most
+        The median of the values, the quartiles, and the range.
+    gap
+        The median's relative distance to `reference`; NaN if there is none.
+    reference, kind
+        What the median is compared with, and whether it is an "optimum" or a "bound".
+    best
+        Whether no method has a better median on this instance.
+    clairvoyant
+        Whether the method knew all submissions in advance.
+
+    Examples
+    --------
+    >>> problem = fs.Instance("fifty", fs.read("sample").head(50), 128)
+    >>> row = fs.compare(problem, "easy", [0], fs.Budget(evaluations=10)).table().rows[0]
+    >>> row.method, row.runs, round(row.median)
+    ('easy', 1, 109614)
+    """
 
     instance: str
     method: str
@@ -60,7 +85,30 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """All rows, in the comparison's order; printed as text, shown as HTML in notebooks."""
+    """All rows, in the comparison's order; printed as text, shown as HTML in notebooks.
+
+    Parameters
+    ----------
+    measure
+        What is compared.
+    rows
+        A row for each instance and method.
+    facts
+        What is not modelled and what is assumed.
+    mark
+        A mark for values computed from assumed watts.
+    reading
+        The runs' common reading, in words.
+
+    Examples
+    --------
+    >>> problem = fs.Instance("fifty", fs.read("sample").head(50), 128)
+    >>> table = fs.compare(problem, ["easy", "sjf"], [0], fs.Budget(evaluations=10)).table()
+    >>> table.title()
+    'makespan, s (less is better)'
+    >>> [row.method for row in table.rows]
+    ['easy', 'sjf']
+    """
 
     measure: str
     rows: tuple[Row, ...]

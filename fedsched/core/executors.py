@@ -44,6 +44,13 @@ class Processes(Executor):
     start
         How workers are started: "spawn" starts each one from nothing; "forkserver" copies a prepared process, so that
         further workers start sooner.
+
+    Examples
+    --------
+    >>> from fedsched.core.executors import Processes
+    >>> with Processes(2) as workers:
+    ...     list(workers.map(abs, [-1, 2, -3]))
+    [1, 2, 3]
     """
 
     def __init__(self, workers: int, *, start: Literal["spawn", "forkserver"] = "spawn") -> None:
@@ -61,7 +68,13 @@ class Processes(Executor):
             self._idle.put(None)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Return the future of the function's result; a worker process calls it."""
+        """Return the future of the function's result; a worker process calls it.
+
+        Parameters
+        ----------
+        fn, args, kwargs
+            The function and its arguments; a worker must be able to import it.
+        """
         stranger = unknown_to_workers((fn, args, kwargs))
         if stranger:
             raise TypeError(stranger)
@@ -92,7 +105,15 @@ class Processes(Executor):
             self._idle.put(worker)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End the workers after all submitted tasks, or with `cancel_futures` after the tasks that have begun."""
+        """End the workers after all submitted tasks, or with `cancel_futures` after the tasks that have begun.
+
+        Parameters
+        ----------
+        wait
+            Whether to wait until the workers have ended.
+        cancel_futures
+            Whether tasks that have not begun are given up.
+        """
         self._threads.shutdown(wait=wait, cancel_futures=cancel_futures)
         if wait:  # else each ends after its last task, when this object is deleted
             with suppress(Empty):
@@ -249,6 +270,13 @@ def executor_named(name: str, workers: int) -> Iterator[Executor]:
         in a program that `mpiexec -n N python -m mpi4py.futures` has started.
     workers
         How many threads or processes; Dask and MPI bring their own workers.
+
+    Examples
+    --------
+    >>> from fedsched.core.executors import executor_named
+    >>> with executor_named("threads", 2) as workers:
+    ...     list(workers.map(abs, [-1, 2, -3]))
+    [1, 2, 3]
     """
     kind, _, address = name.partition(":")
     if kind == "dask" and address:

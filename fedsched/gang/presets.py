@@ -35,7 +35,17 @@ LEAST_SECONDS, MOST_SECONDS = 10.0, 64_800.0
 
 
 class Preset(Protocol):
-    """What replicate() takes: any object that makes a run from a seed."""
+    """What `replicate` takes: any object that makes a run from a seed.
+
+    Examples
+    --------
+    >>> class OneGang:
+    ...     def run(self, seed=0):
+    ...         jobs = fs.Workload(submit=[0], tasks=[4], runtime=[10 + seed])
+    ...         return fs.gang.simulate(jobs, fs.gang.GangSystem(processors=(4,)), seed=seed)
+    >>> fs.gang.replicate(OneGang(), replications=3)["gangs"]["mean_response"].mean
+    11.0
+    """
 
     def run(self, seed: int = 0) -> GangSchedule:
         """Return one run."""
@@ -55,6 +65,14 @@ class DimitriadouKaratza:
         λ3: the arrivals of gangs at the grid.
     completions
         A run ends after this number of completed jobs.
+
+    Examples
+    --------
+    >>> preset = fs.gang.presets.DimitriadouKaratza(approach=2, completions=200)
+    >>> preset.system().processors
+    (16, 16)
+    >>> int(preset.run(seed=1).completed.sum())
+    200
     """
 
     approach: int = 1
@@ -142,6 +160,12 @@ class Pinto2019:
     arrivals
         Submit times, as of a log (`read(...).submit`): the first of them, one a job, stretched to the load; default:
         uniformly drawn times.
+
+    Examples
+    --------
+    >>> preset = fs.gang.presets.Pinto2019(scheduler="LXF")
+    >>> len(preset.workload(seed=1)), preset.system(seed=1).processors
+    (3000, (128, 256))
     """
 
     scheduler: str = "AFCFSm"
@@ -210,6 +234,12 @@ class Pinto2014:
         uniformly drawn times.
     preempts, preempted, aging
         See GangSystem; aging 0 = never.
+
+    Examples
+    --------
+    >>> preset = fs.gang.presets.Pinto2014(scheduler="LGFS", scenario=1)
+    >>> len(preset.workload(seed=1)), preset.system(seed=1).processors
+    (1500, (32, 64))
     """
 
     scheduler: str = "AFCFS"
@@ -336,7 +366,18 @@ NAMED: Mapping[str, Preset] = MappingProxyType(
 
 
 def named(name: str) -> Preset:
-    """Return the published scenario of this name; dataclasses.replace() changes its parameters."""
+    """Return the published scenario of this name; dataclasses.replace() changes its parameters.
+
+    Parameters
+    ----------
+    name
+        The scenario's name, as "pinto-2019-s1".
+
+    Examples
+    --------
+    >>> fs.gang.presets.named("dimitriadou-karatza-2").approach
+    2
+    """
     if name not in NAMED:
         raise unknown_name("scenario", name, NAMED)
     return NAMED[name]

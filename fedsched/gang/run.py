@@ -40,12 +40,21 @@ def simulate(
 
     Parameters
     ----------
+    workload, system
+        The jobs, and the sites with their rules.
     max_completions
         Stop after this number of completed jobs; default: when all are done.
     time_limit
         Stop at this time.
     seed
         Seed of the random draws: shuffled processors, and ties between sites and between queues.
+
+    Examples
+    --------
+    >>> jobs = fs.Workload(submit=[0, 0, 1], tasks=[2, 4, 1], runtime=[10, 10, 10])
+    >>> schedule = fs.gang.simulate(jobs, fs.gang.GangSystem(processors=(4,)))
+    >>> schedule.start, schedule.finish
+    (array([ 0., 10., 20.]), array([10., 20., 30.]))
     """
     from fedsched.gang.kernel import Status, run_events
 

@@ -89,6 +89,12 @@ class GangSystem:
         Whether a preempted gang will `restart` from the beginning or `resume` where it stopped.
     latency, megabytes, bandwidth
         α, z per task and ρ of T(z) = α + z/ρ, which is added to every gang's run time.
+
+    Examples
+    --------
+    >>> system = fs.gang.GangSystem(processors=(16, 32), grid="load", discipline="afcfs")
+    >>> system.total, system.largest
+    (48, 32)
     """
 
     processors: tuple[int, ...] = (16, 16)

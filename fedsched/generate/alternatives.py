@@ -45,6 +45,12 @@ def alternatives(
         The most nodes of an alternative; by default the size of the log's machine, if that is known.
     seed
         The seed of the only random generator.
+
+    Examples
+    --------
+    >>> job = fs.Workload(submit=[0], tasks=[4], runtime=[600])
+    >>> fs.generate.alternatives(job, factors=(2,), parallel=1.0)[0].alternatives
+    '4x600|8x300'
     """
     workload = workload_of("alternatives", "workload", workload)
     if workload.alternatives is not None:

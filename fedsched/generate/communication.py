@@ -38,6 +38,12 @@ def communication(
         Bandwidths are log-uniform from the median divided by this to the median times this.
     seed
         The seed of the only random generator.
+
+    Examples
+    --------
+    >>> jobs = fs.generate.communication(fs.read("sample").head(50), bandwidth="10M", seed=1)
+    >>> bool((jobs.compute_fraction >= 0.5).all()), bool((jobs.task_bandwidth <= 4e7).all())
+    (True, True)
     """
     workload = workload_of("communication", "workload", workload)
     low, high = compute_fraction if isinstance(compute_fraction, tuple) else (compute_fraction, compute_fraction)

@@ -50,6 +50,12 @@ def estimates(
         The longest request that the machine allows ("tsafrir"); 36 h, or the longest run time, when not given.
     seed
         The seed of the only random generator.
+
+    Examples
+    --------
+    >>> jobs = fs.generate.estimates(fs.read("sample").head(3), "factor", factor=2)
+    >>> jobs.estimate / jobs.runtime
+    array([2., 2., 2.])
     """
     workload = workload_of("estimates", "workload", workload)
     if workload.alternatives is not None:
@@ -83,6 +89,21 @@ def tsafrir_estimates(runtime: ArrayLike, *, maximum: float | None = None, seed:
 
     In the model of Tsafrir, Etsion and Feitelson the values and the number of jobs with each are fixed first. Then each
     job, longest first, takes at random one of the unused requests that are long enough.
+
+    Parameters
+    ----------
+    runtime
+        A run time for each job, in seconds.
+    maximum
+        The longest request that the machine allows; 36 h, or the longest run time, when not given.
+    seed
+        The seed of the only random generator.
+
+    Examples
+    --------
+    >>> requests = fs.generate.tsafrir_estimates(fs.read("sample").runtime, seed=1)
+    >>> bool((requests >= fs.read("sample").runtime).all()), len(set(requests.tolist()))
+    (True, 35)
     """
     try:
         runtime = np.atleast_1d(np.asarray(runtime, dtype=np.float64))

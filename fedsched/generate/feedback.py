@@ -23,7 +23,18 @@ NOBODY = -1.0
 
 @dataclass(frozen=True, slots=True)
 class Sessions:
-    """Users' sessions, after Zakay and Feitelson (MASCOTS 2014): over `gap` seconds without a submit end one [45]."""
+    """Users' sessions, after Zakay and Feitelson (MASCOTS 2014): over `gap` seconds without a submit end one [45].
+
+    Parameters
+    ----------
+    gap
+        The number of seconds without a submit that ends a session.
+
+    Examples
+    --------
+    >>> fs.generate.Sessions(gap=1200).gap
+    1200
+    """
 
     gap: float = 3600.0
 
@@ -57,6 +68,14 @@ def feedback(workload: AnyJobs, how: Literal["swf"] | Sessions) -> Workload:
         Jobs of a log: with fields 17 and 18 of the Standard Workload Format, or with recorded waits.
     how
         "swf": the log's preceding jobs and think times. `Sessions(gap)`: those inferred from users' sessions.
+
+    Examples
+    --------
+    >>> from fedsched.generate import Sessions, feedback
+    >>> waited = {"wait": [0, 0]}
+    >>> log = fs.Workload(submit=[0, 900], tasks=[1, 1], runtime=[600, 600], user=[7, 7], log=waited)
+    >>> feedback(log, Sessions(gap=3600)).feedback.think_time
+    array([ -1., 300.])
     """
     workload = workload_of("feedback", "workload", workload)
     log = workload.log

@@ -30,6 +30,12 @@ def geared(workload: AnyJobs, federation: AnyMachine, gear: ArrayLike) -> Worklo
         The federation with the gears.
     gear
         The gear's number, 0 for full speed: one for all jobs, or one for each.
+
+    Examples
+    --------
+    >>> machine = fs.Federation((fs.Cluster("north", (fs.NodeGroup(4, gears=((0.8, 100.0),)),)),))
+    >>> fs.generate.geared(fs.Workload(submit=[0], tasks=[4], runtime=[600]), machine, 1).runtime
+    array([750.])
     """
     workload, federation = nouns_of("geared", workload, federation, second="federation")
     said = f"geared: {gear!r}" if np.ndim(gear) == 0 else "geared: each in its own"
@@ -48,6 +54,12 @@ def gears(workload: AnyJobs, federation: AnyMachine) -> Workload:
         The jobs; they must have neither alternatives nor watts of their own.
     federation
         The federation with the gears.
+
+    Examples
+    --------
+    >>> machine = fs.Federation((fs.Cluster("north", (fs.NodeGroup(4, gears=((0.8, 100.0),)),)),))
+    >>> fs.generate.gears(fs.Workload(submit=[0], tasks=[4], runtime=[600]), machine)[0].alternatives
+    '4x600~1.0|4x750@1~1.0'
     """
     workload, federation = nouns_of("gears", workload, federation, second="federation")
     last = speeds_of(federation.groups).size

@@ -81,6 +81,13 @@ def lublin(
         The offered load (area over machine × period), to which the arrivals are scaled in time.
     seed
         The seed of the only random generator.
+
+    Examples
+    --------
+    >>> fs.generate.lublin(100, 128, load=0.8, seed=1)
+    <Workload 'lublin-128': 100 jobs>
+    >>> round(fs.generate.lublin(100, 128, load=0.8, seed=1).load(), 2)
+    0.8
     """
     jobs, nodes = whole("lublin", "jobs", jobs, least=1), whole("lublin", "nodes", nodes, least=1)
     seed = seed_of("lublin", seed)

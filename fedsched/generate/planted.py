@@ -58,6 +58,12 @@ def planted(
         "speed", or "cluster": each cluster's nodes of a speed are cut up separately, so that each job fits a cluster.
     seed
         The seed of the only random generator.
+
+    Examples
+    --------
+    >>> jobs, optimum = fs.generate.planted(fs.read_federation("example"), jobs=40, seed=1)
+    >>> len(jobs), optimum
+    (40, 3600.0)
     """
     federation = federation_of("planted", "federation", federation)
     if not 0 < makespan < math.inf:

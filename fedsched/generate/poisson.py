@@ -41,6 +41,12 @@ def poisson(
         "exponential", "uniform" on (0, 2·mean), or "constant".
     seed
         The seed of the only random generator.
+
+    Examples
+    --------
+    >>> jobs = fs.generate.poisson(100, 64, load=0.7, sizes="pow2", seed=1)
+    >>> sorted({int(size) for size in jobs.tasks})
+    [1, 2, 4, 8, 16, 32, 64]
     """
     if (rate is None) == (load is None):
         raise ValueError("poisson: give exactly one of rate (jobs a second) and load (offered load).")

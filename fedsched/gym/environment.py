@@ -53,6 +53,15 @@ class SchedulingEnv(gymnasium.Env["Observation", "np.int64"]):
     `step(k)` starts the job in place k if it fits; `step(waiting_places)` starts none. An answer that starts nothing
     advances the clock to the next instant at which a job fits. `info` holds "first" after `reset`: the row in order of
     arrival at which the episode begins. After the last step it holds "objective".
+
+    Examples
+    --------
+    >>> from fedsched.gym import SchedulingEnv
+    >>> env = SchedulingEnv(fs.Workload(submit=[0, 0], tasks=[4, 4], runtime=[600, 900]), 4)
+    >>> observation, info = env.reset(seed=1)
+    >>> observation, reward, over, truncated, info = env.step(1)
+    >>> over, int(env.waiting()[0])
+    (False, 1)
     """
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012
@@ -102,6 +111,13 @@ class SchedulingEnv(gymnasium.Env["Observation", "np.int64"]):
         """Return the first observation of an episode, and {"first": its first row in the log, in order of arrival}.
 
         `options={"first": row}` sets that row.
+
+        Parameters
+        ----------
+        seed
+            The seed of the draw of the episode's first row.
+        options
+            {"first": row} begins at this row instead.
         """
         super().reset(seed=seed)
         first = first_row(self.episodes, options, self.np_random)

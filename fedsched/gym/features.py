@@ -21,7 +21,14 @@ SCALE = 1.0 / float(np.log(1.0 + YEAR))
 
 
 class WaitingFeature(IntEnum):
-    """What is observed of a waiting job; all 0 in an empty place."""
+    """What is observed of a waiting job; all 0 in an empty place.
+
+    Examples
+    --------
+    >>> from fedsched.gym import WaitingFeature
+    >>> [feature.name for feature in WaitingFeature][:4]
+    ['PRESENT', 'FITS', 'TASKS', 'ESTIMATE']
+    """
 
     PRESENT = 0  # 1
     FITS = 1  # 1: it could start now
@@ -33,7 +40,14 @@ class WaitingFeature(IntEnum):
 
 
 class RunningFeature(IntEnum):
-    """What is observed of a running job, in order of planned ends; all 0 in an empty place."""
+    """What is observed of a running job, in order of planned ends; all 0 in an empty place.
+
+    Examples
+    --------
+    >>> from fedsched.gym import RunningFeature
+    >>> [feature.name for feature in RunningFeature]
+    ['PRESENT', 'TASKS', 'LEFT', 'SINCE']
+    """
 
     PRESENT = 0  # 1
     TASKS = 1  # share of the federation's nodes
@@ -42,7 +56,14 @@ class RunningFeature(IntEnum):
 
 
 class ProgressFeature(IntEnum):
-    """What is observed of the whole run, as shares of its jobs."""
+    """What is observed of the whole run, as shares of its jobs.
+
+    Examples
+    --------
+    >>> from fedsched.gym import ProgressFeature
+    >>> [feature.name for feature in ProgressFeature]
+    ['ARRIVED', 'STARTED', 'FINISHED']
+    """
 
     ARRIVED = 0  # and eligible
     STARTED = 1

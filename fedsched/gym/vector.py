@@ -45,6 +45,14 @@ class SchedulingVectorEnv(VectorEnv["Observation", "NDArray[np.int64]", "NDArray
         is then `info["final_obs"]`); or, "Disabled", with `reset(options={"reset_mask": …})`.
     copy
         Whether observations are copies. If not, they are the arrays that the next step overwrites.
+
+    Examples
+    --------
+    >>> from fedsched.gym import SchedulingVectorEnv
+    >>> envs = SchedulingVectorEnv(fs.read("sample"), 128, num_envs=2, jobs=20)
+    >>> observations, infos = envs.reset(seed=1)
+    >>> observations["waiting"].shape
+    (2, 128, 7)
     """
 
     def __init__(

@@ -73,6 +73,14 @@ def read(
     descriptor
         The names of the fields after the eighteenth of an SWF log, as "host,queue", or "metacentrum": see
         `fedsched.io.swf.log.read_swf`.
+
+    Examples
+    --------
+    >>> log = fs.read("sample")
+    >>> len(log), log.nodes
+    (1000, 128)
+    >>> fs.read("figure-1-5", name="teaching").name
+    'teaching'
     """
     from fedsched.io.examples import workload_path
 
@@ -201,7 +209,24 @@ def _read_table(
 
 
 def write(workload: Workload, path: str | PathLike[str], format: str | None = None) -> None:
-    """Write a workload to a file that `read` reads back unchanged; the suffix tells the format unless `format` does."""
+    """Write a workload to a file that `read` reads back unchanged; the suffix tells the format unless `format` does.
+
+    Parameters
+    ----------
+    workload
+        The jobs.
+    path
+        The file to write; its suffix tells the format.
+    format
+        "swf", "csv" or "batsim", for a file with another name.
+
+    Examples
+    --------
+    >>> log = fs.read("sample").head(50)
+    >>> fs.write(log, "first.swf")
+    >>> fs.read("first.swf") == log
+    True
+    """
     kind = _format(path, format)
     if kind == "swf":
         from fedsched.io.swf.log import write_swf
@@ -228,6 +253,20 @@ def read_federation(path: str | PathLike[str], format: str | None = None) -> Fed
     dump`. .openb: a table of nodes with GPUs, which may also end in .csv. If there is no such file, the name may be
     that of a shipped federation: "example", "das-2", "grid5000-2026" and others, which the error for an unknown name
     lists.
+
+    Parameters
+    ----------
+    path
+        The file, or the name of a shipped federation.
+    format
+        "toml", "simgrid", "sacct", "slurm" or "openb", for a file with another name.
+
+    Examples
+    --------
+    >>> print(fs.read_federation("example"))
+    example: 4 clusters, 160 nodes (north 64, south 48, east 32, west 16)
+    >>> fs.read_federation("das-2").nodes
+    200
     """
     from fedsched.io.examples import federation_path
     from fedsched.io.slurm_files.slurm_records import dump_of
@@ -266,14 +305,41 @@ def read_federation(path: str | PathLike[str], format: str | None = None) -> Fed
 
 
 def write_federation(federation: Federation, path: str | PathLike[str]) -> None:
-    """Write a federation to a TOML file that `read_federation` reads back unchanged."""
+    """Write a federation to a TOML file that `read_federation` reads back unchanged.
+
+    Parameters
+    ----------
+    federation
+        The machine.
+    path
+        The file to write.
+
+    Examples
+    --------
+    >>> from fedsched.io import write_federation
+    >>> write_federation(fs.Federation.of(64, 32), "two.toml")
+    >>> fs.read_federation("two.toml") == fs.Federation.of(64, 32)
+    True
+    """
     from fedsched.io.platforms import toml
 
     toml.write_federation(federation, path)
 
 
 def read_example(name: str = "sample") -> Workload:
-    """Return a workload that ships with the package."""
+    """Return a workload that ships with the package.
+
+    Parameters
+    ----------
+    name
+        "sample", or another shipped workload.
+
+    Examples
+    --------
+    >>> from fedsched.io import read_example
+    >>> len(read_example("sample"))
+    1000
+    """
     from fedsched.io.examples import example_file
 
     return read(example_file("workload", name))

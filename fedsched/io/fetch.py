@@ -77,7 +77,23 @@ LOGS = {
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A downloaded file, and how its content was checked."""
+    """A downloaded file, and how its content was checked.
+
+    Parameters
+    ----------
+    path
+        The file.
+    url
+        Its address.
+    sha256, bytes
+        Its checksum, and its size.
+    downloaded
+        The number of bytes that were downloaded now; 0 if the file was there.
+    checked
+        In words, by what its content was checked.
+    recorded
+        The file with the checksum of the first download, if there is one.
+    """
 
     path: Path
     url: str

@@ -38,6 +38,14 @@ def recorded_nodes(
     hosts
         The nodes of the log's hosts: a table of host: (cluster, node), or a file, see
         `fedsched.io.slurm_files.hosts.read_hosts`.
+
+    Examples
+    --------
+    >>> from fedsched.io.recorded_nodes import recorded_nodes
+    >>> machine = fs.Federation((fs.Cluster("north", (fs.NodeGroup(2, resources=(("cpu", 4),)),)),))
+    >>> log = fs.Workload(submit=[0], tasks=[2], runtime=[60], labels={"nodes": ["{17,18}"]}, log={"wait": [5]})
+    >>> recorded_nodes(log, machine, hosts={"17": ("north", 0), "18": ("north", 1)}).node
+    array([0, 1])
     """
     known = recorded_rows(workload) & (workload.label(NODES) != "")
     if not known.all():

@@ -81,6 +81,19 @@ def write_csv(schedule: Schedule, path: str | PathLike[str]) -> None:
     """Write one row for each job; numbers are read back to the last bit.
 
     If downtimes took nodes from jobs, there is one more row for each lost run, which a last column marks.
+
+    Parameters
+    ----------
+    schedule, path
+        The schedule, and the file to write.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from fedsched.io.schedules import write_csv
+    >>> write_csv(fs.simulate(fs.Workload(submit=[0], tasks=[4], runtime=[600]), 4), "plan.csv")
+    >>> Path("plan.csv").read_text().splitlines()[-1]
+    '1,0,4,600,600,0,600,0,4'
     """
     table = columns_of(schedule)
     columns = [[_number(value) for value in column.tolist()] for column in table.values()]
@@ -127,6 +140,25 @@ def read_csv(
 
     The file does not contain the reading under which the schedule was made; parts that are not given count as not
     recorded.
+
+    Parameters
+    ----------
+    path
+        The file.
+    workload, federation
+        The jobs, and the machine that they ran on.
+    t0
+        The origin of time; by default the earliest submit.
+    reading, same_time, knowledge, saturation, kill_at_estimate, alternatives
+        The reading under which the schedule was made, as in `simulate`.
+
+    Examples
+    --------
+    >>> from fedsched.io.schedules import read_csv
+    >>> schedule = fs.simulate(fs.read("sample").head(50), fs.read_federation("example"))
+    >>> schedule.to_csv("plan.csv")
+    >>> read_csv("plan.csv", schedule.workload, schedule.federation).makespan == schedule.makespan
+    True
     """
     try:
         rows = list(csv.reader(read_text(path).splitlines(keepends=True)))
@@ -267,6 +299,18 @@ def write_swf_of(schedule: Schedule, path: str | PathLike[str]) -> None:
 
     Jobs that did not finish are left out, and a note in the header counts them. Data without a field in the format
     (compute fractions, bandwidths) are lost.
+
+    Parameters
+    ----------
+    schedule, path
+        The schedule, and the file to write.
+
+    Examples
+    --------
+    >>> from fedsched.io.schedules import write_swf_of
+    >>> write_swf_of(fs.simulate(fs.read("sample").head(50), fs.read_federation("example")), "ran.swf")
+    >>> round(fs.read("ran.swf").recorded.mean_wait)
+    9935
     """
     done = np.flatnonzero(~np.isnan(schedule.finish))
     if done.size == 0:

@@ -32,7 +32,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Assignment:
-    """The result of one scheduling cycle; a job without a window has NaN for figures and -1 for nodes."""
+    """The result of one scheduling cycle; a job without a window has NaN for figures and -1 for nodes.
+
+    Parameters
+    ----------
+    environment, batch, method
+        What was scheduled, and how.
+    figures
+        A row for each job: start, run time, cost, CPU time, energy.
+    nodes
+        A row for each job, ascending; unused columns have -1.
+    alternatives
+        The number of alternatives that each job had.
+    backfilled
+        Which jobs may move to an earlier start if other jobs end early.
+    limits
+        Notes about choices that could not keep their limit.
+
+    Examples
+    --------
+    >>> batch = fs.market.Jobs(jobs=5).batch(seed=1)
+    >>> plan = fs.market.schedule(batch, fs.market.Domain().environment(seed=1), method="css")
+    >>> plan.scheduled
+    array([ True,  True,  True,  True,  True])
+    >>> plan.verify()
+    """
 
     environment: Environment
     batch: tuple[Request, ...]
@@ -53,7 +77,17 @@ class Assignment:
         *,
         method: str = "",
     ) -> Assignment:
-        """Return the assignment in which each job has the given nodes from its start on; `verify` checks it."""
+        """Return the assignment in which each job has the given nodes from its start on; `verify` checks it.
+
+        Parameters
+        ----------
+        batch, environment
+            As of `schedule`.
+        start, nodes
+            The start and the nodes of each job.
+        method
+            A name for the result.
+        """
         jobs = len(batch)
         figures = np.full((jobs, len(Figure)), np.nan)
         table = np.full((jobs, max(map(len, nodes), default=0)), -1, np.int64)

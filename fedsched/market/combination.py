@@ -23,7 +23,27 @@ ROUNDING = 1e-9  # least expenses may exceed the limit by this share: both are s
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Combination:
-    """One alternative for each job that has any, by its row; the sums, and the limit."""
+    """One alternative for each job that has any, by its row; the sums, and the limit.
+
+    Parameters
+    ----------
+    rows
+        The chosen alternatives, by row.
+    problem
+        The problem, as in `choose`.
+    value, expense, limit
+        The two sums, and the limit of the expense.
+    within
+        Whether the limit is kept.
+    proven
+        Whether no combination is better.
+
+    Examples
+    --------
+    >>> chosen = fs.market.choose(job=[0, 0, 1], time=[10, 4, 8], cost=[1, 3, 2], problem="cost", limit=20)
+    >>> chosen.rows, chosen.within
+    (array([0, 2]), True)
+    """
 
     rows: Ints
     problem: str
@@ -69,6 +89,12 @@ def choose(
         greatest profit within t* (the value of eq. 6).
     grid
         Cells of the recursion's table, which divide the range from the least expenses to the limit.
+
+    Examples
+    --------
+    >>> chosen = fs.market.choose(job=[0, 0, 1, 1], time=[10, 4, 8, 5], cost=[1, 3, 2, 6], limit=6)
+    >>> chosen.rows, chosen.value, chosen.expense
+    (array([1, 2]), 12.0, 5.0)
     """
     code = code_of("problem", problem, PROBLEMS)
     if grid < 1:

@@ -32,6 +32,26 @@ class Environment:
     A request states its length on a node of the reference performance. A length of `t` time units takes
     t · reference / r on a node of performance r. With a `tariff`, prices change over the interval; `price` then holds
     until the first change.
+
+    Parameters
+    ----------
+    slots
+        The free slots.
+    performance, price, watts
+        Performance, price of a time unit and power of each node, or one for all.
+    interval
+        When the scheduling interval begins and ends; by default from the first slot's begin to the last one's end.
+    reference
+        The performance for which requests state their lengths.
+    tariff
+        Prices that change over the interval; None: they stay.
+
+    Examples
+    --------
+    >>> slots = fs.market.Slots(node=[0, 1], start=[0, 10], end=[100, 90])
+    >>> environment = fs.market.Environment(slots=slots, performance=[1.0, 2.0], price=[1.0, 3.0])
+    >>> float(environment.cost_of(node=1, start=10, length=20))
+    60.0
     """
 
     slots: Slots
@@ -113,7 +133,13 @@ class Environment:
         return self.cost_of(np.arange(len(self)), self.interval[0], self.length) / self.length
 
     def cost_of(self, node: ArrayLike, start: ArrayLike, length: ArrayLike) -> Floats:
-        """Return the cost of slots, each time unit at the price that holds then."""
+        """Return the cost of slots, each time unit at the price that holds then.
+
+        Parameters
+        ----------
+        node, start, length
+            The node, start and length of each slot.
+        """
         node, start, length = np.broadcast_arrays(node, start, length)
         return paid(*self.price_table, node, start, length)
 

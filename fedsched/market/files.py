@@ -43,12 +43,26 @@ class MarketFileError(FedschedError, ValueError):
 
 
 def read_market(path: str | PathLike[str]) -> tuple[list[Request], Environment]:
-    """Return the batch and the environment from a TOML file.
+    r"""Return the batch and the environment from a TOML file.
 
     Keys of the file: `interval` (two times), `reference` (the performance for which lengths are stated, by default 1),
     `[[node]]`, `[[job]]`. Of a node: `performance`, `price`, `prices` (a list of [time, price]; each price holds from
     its time on), `watts`, `busy` (a list of [start, end] of local tasks) and `count` (how many such nodes). Of a job:
     the fields of `Request`.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> nodes = "interval = [0, 100]\n[[node]]\nperformance = 1.0\nprice = 2.0\n"
+    >>> written = Path("market.toml").write_text(nodes + "[[job]]\nnodes = 1\nlength = 40\n")
+    >>> batch, environment = fs.market.read_market("market.toml")
+    >>> fs.market.schedule(batch, environment, method="backfilling").cost
+    array([80.])
     """
     try:
         data = parse_toml(read_text(path))
@@ -96,7 +110,23 @@ def read_market(path: str | PathLike[str]) -> tuple[list[Request], Environment]:
 
 
 def write_windows(assignment: Assignment, path: str | PathLike[str]) -> None:
-    """Write a CSV file with a row for each slot of each job: job, node, start, end, cost."""
+    """Write a CSV file with a row for each slot of each job: job, node, start, end, cost.
+
+    Parameters
+    ----------
+    assignment
+        The windows of a batch.
+    path
+        The file to write.
+
+    Examples
+    --------
+    >>> plan = fs.market.schedule(fs.market.Jobs(jobs=2).batch(seed=1), fs.market.Domain().environment(seed=1))
+    >>> fs.market.write_windows(plan, "windows.csv")
+    >>> from pathlib import Path
+    >>> Path("windows.csv").read_text().splitlines()[0]
+    'job,node,start,end,cost'
+    """
     environment = assignment.environment
     with atomic_text(path) as out:
         rows = csv.writer(out, lineterminator="\n")

@@ -38,7 +38,31 @@ ORDERS = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FlowCycles:
-    """One number per cycle."""
+    """One number per cycle.
+
+    Parameters
+    ----------
+    begin
+        When each cycle begins.
+    arrived, carried
+        Jobs that arrived for this cycle, and those that waited from an earlier one.
+    served, gone, waiting
+        Jobs that got a window, that gave up or passed their deadlines, and that wait for the next cycle.
+    oldest, age
+        The greatest and the mean age of the waiting jobs, in cycles.
+    wait
+        The mean wait of the served jobs, in cycles; NaN if none was served.
+    cost
+        The total cost of the served jobs.
+    sold
+        The windows' share of the nodes' time, from this cycle's begin to the next one's.
+
+    Examples
+    --------
+    >>> flow = fs.market.flows_of({"bf": "backfilling"}, jobs=fs.market.Jobs(jobs=5), cycles=2)["bf"]
+    >>> flow.cycles().arrived
+    array([5, 5])
+    """
 
     begin: Floats
     arrived: Ints  # jobs that arrived for this cycle
@@ -55,7 +79,31 @@ class FlowCycles:
 
 @dataclass(frozen=True, slots=True)
 class FlowTotals:
-    """Totals of the whole flow; means are over the served jobs."""
+    """Totals of the whole flow; means are over the served jobs.
+
+    Parameters
+    ----------
+    jobs, served, gone, waiting
+        The number of jobs: all, with a window, that gave up or passed their deadlines, that wait at the end.
+    wait, longest
+        The mean wait in cycles, and the longest of all jobs.
+    waited
+        The share of the jobs that were not served in their first cycle.
+    overtaken
+        Later arrivals that were served earlier, mean over all jobs.
+    delay
+        The mean time from the begin of a job's first cycle to its start.
+    runtime, cost, cpu
+        Means of run time, cost and CPU time.
+    sold
+        The share of the nodes' time from the first cycle's begin to the last one's end.
+
+    Examples
+    --------
+    >>> flow = fs.market.flows_of({"bf": "backfilling"}, jobs=fs.market.Jobs(jobs=5), cycles=2)["bf"]
+    >>> flow.totals().jobs, flow.totals().gone
+    (10, 0)
+    """
 
     jobs: int
     served: int
@@ -78,7 +126,33 @@ class FlowTotals:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Flow:
-    """What happened to each job, by row, in order of arrival."""
+    """What happened to each job, by row, in order of arrival.
+
+    Parameters
+    ----------
+    environment, jobs, method
+        The nodes over the whole time, all jobs, and the method.
+    begin, period, horizon
+        When each cycle begins, the time between two cycles, and the length of a cycle's interval.
+    arrived
+        The cycle in which each job arrived.
+    served
+        The cycle that gave it a window; -1: none.
+    gone
+        The last cycle of a job that gave up or passed its deadline; -1: it did neither.
+    figures, nodes
+        As of an assignment; NaN without a window.
+    batches
+        The rows of each cycle, in the order of its batch.
+    plans
+        The assignment of each cycle; None: it had no jobs.
+
+    Examples
+    --------
+    >>> flow = fs.market.flows_of({"bf": "backfilling"}, jobs=fs.market.Jobs(jobs=5), cycles=2)["bf"]
+    >>> int((flow.wait > 0).sum()), int(flow.waiting.sum())
+    (0, 0)
+    """
 
     environment: Environment  # over the whole time
     jobs: tuple[Request, ...]
@@ -227,6 +301,14 @@ def schedule_flow(
         The first cycle's seed; see `schedule`.
     progress
         Called with cycles done and cycles in all.
+
+    Examples
+    --------
+    >>> batches = [fs.market.Jobs(jobs=5).batch(seed=k) for k in (1, 2)]
+    >>> domain = fs.market.Domain(interval=1200.0).environment(seed=1)
+    >>> flow = fs.market.schedule_flow(batches, domain, method="backfilling", period=300, horizon=600)
+    >>> flow.totals().jobs
+    10
     """
     horizon = period if horizon is None else horizon
     begin = _checked(batches, environment, period, horizon, order, patience)

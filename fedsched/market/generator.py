@@ -26,7 +26,23 @@ USERS = ("min_start", "min_runtime", "min_finish", "min_cost")  # the criteria o
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pricing:
-    """Owners' price of a time unit: level · r · (r/middle)^exponent · (1 + δ), δ normal, redrawn beyond ± clip."""
+    """Owners' price of a time unit: level · r · (r/middle)^exponent · (1 + δ), δ normal, redrawn beyond ± clip.
+
+    Parameters
+    ----------
+    level
+        The price of a time unit on a node of performance 1 without the other terms.
+    exponent, middle
+        How much more than in proportion the price rises with performance, around this performance.
+    deviation, clip
+        The standard deviation of δ, and the largest δ that is kept.
+
+    Examples
+    --------
+    >>> environment = fs.market.Domain(pricing=fs.market.Pricing(level=2.0)).environment(seed=1)
+    >>> bool((environment.price > 2.0).all())
+    True
+    """
 
     level: float = 1.1
     exponent: float = 0.2
@@ -47,7 +63,15 @@ class Pricing:
             raise ValueError(f"Pricing: clip={self.clip!r} must be at most 1, or prices could fall below 0.")
 
     def of(self, performance: Floats, rng: np.random.Generator | None = None) -> Floats:
-        """Return a price for each performance; without a generator the market price, δ = 0."""
+        """Return a price for each performance; without a generator the market price, δ = 0.
+
+        Parameters
+        ----------
+        performance
+            The performance of each node.
+        rng
+            The generator that draws δ; None: δ = 0.
+        """
         price = self.level * performance * (performance / self.middle) ** self.exponent
         if rng is None or self.deviation == 0:
             return np.asarray(price)
@@ -80,6 +104,12 @@ class Domain:
         Power of a busy node of performance r: watts · (r/middle of performance)^power_exponent.
     prices
         How prices change over the interval: `Hours` or `Demand`; by default they stay.
+
+    Examples
+    --------
+    >>> domain = fs.market.Domain(nodes=12)
+    >>> domain.environment(seed=1).interval
+    (0.0, 600.0)
     """
 
     nodes: int = 24
@@ -160,6 +190,12 @@ class Jobs:
         Each job's criterion is drawn from these with equal probability.
     min_performance
         The least performance of a job's nodes, uniform between two values; (0, 0) asks for none.
+
+    Examples
+    --------
+    >>> batch = fs.market.Jobs(jobs=3, nodes=(2, 2)).batch(seed=1)
+    >>> [request.nodes for request in batch]
+    [2, 2, 2]
     """
 
     jobs: int = 20
@@ -189,7 +225,15 @@ class Jobs:
             code_of("criterion", criterion, CRITERIA)
 
     def batch(self, seed: int = 0, *, domain: Domain | None = None) -> list[Request]:
-        """Return the batch of a seed; budgets follow the domain's market price."""
+        """Return the batch of a seed; budgets follow the domain's market price.
+
+        Parameters
+        ----------
+        seed
+            The seed of the draw.
+        domain
+            The domain whose prices set the budgets; None: the paper's.
+        """
         domain = domain or Domain()
         rng = np.random.default_rng([seed_of("Jobs", seed), 1])
         tasks = rng.integers(self.nodes[0], self.nodes[1] + 1, self.jobs)

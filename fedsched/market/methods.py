@@ -49,6 +49,13 @@ class Slicer:
         The VO's choice in each group: see `choose`. A limit is divided among the groups by their numbers of jobs.
     window
         See `find_window`.
+
+    Examples
+    --------
+    >>> batch = fs.market.Jobs(jobs=5).batch(seed=1)
+    >>> domain = fs.market.Domain().environment(seed=1)
+    >>> fs.market.schedule(batch, domain, method=fs.market.Slicer(groups=2)).method
+    'slicer of 2 (aep), time'
     """
 
     groups: int = 5
@@ -74,7 +81,13 @@ class Slicer:
         return f"{name}, {self.problem}"
 
     def assign(self, batch: Sequence[Request], environment: Environment, *, seed: int = 0) -> Assignment:
-        """Return the windows of the chosen alternatives."""
+        """Return the windows of the chosen alternatives.
+
+        Parameters
+        ----------
+        batch, environment, seed
+            As of `schedule`.
+        """
         cycle = _Cycle(batch, environment, seed)
         self.assign_jobs(cycle, 0, len(batch))
         return cycle.built.finished(str(self))
@@ -122,13 +135,26 @@ class Backfilling:
     """Backfilling on slots: in batch order, each job gets its earliest window within budget (AMP).
 
     A job may start before earlier jobs of the batch, but takes none of their reserved slots.
+
+    Examples
+    --------
+    >>> batch = fs.market.Jobs(jobs=5).batch(seed=1)
+    >>> plan = fs.market.Backfilling().assign(batch, fs.market.Domain().environment(seed=1))
+    >>> plan.failed
+    False
     """
 
     def __str__(self) -> str:
         return "backfilling"
 
     def assign(self, batch: Sequence[Request], environment: Environment, *, seed: int = 0) -> Assignment:
-        """Return each job's earliest window."""
+        """Return each job's earliest window.
+
+        Parameters
+        ----------
+        batch, environment, seed
+            As of `schedule`.
+        """
         cycle = _Cycle(batch, environment, seed)
         self.assign_jobs(cycle, 0, len(batch))
         return cycle.built.finished(str(self))
@@ -155,6 +181,13 @@ class Bsf:
     select
         Which jobs those are: "order" takes the first of the batch, "cost" the most expensive, "performance" the most
         critical in the nodes that they need (docs/explanation/market.md). Both parts keep the order of the batch.
+
+    Examples
+    --------
+    >>> batch = fs.market.Jobs(jobs=5).batch(seed=1)
+    >>> plan = fs.market.schedule(batch, fs.market.Domain().environment(seed=1), method=fs.market.Bsf(first=2))
+    >>> plan.backfilled
+    array([False, False,  True,  True,  True])
     """
 
     first: int | None = None
@@ -171,7 +204,13 @@ class Bsf:
         return f"bsf, {'half' if self.first is None else self.first} by {self.slicer}{which}"
 
     def assign(self, batch: Sequence[Request], environment: Environment, *, seed: int = 0) -> Assignment:
-        """Return the windows of both parts."""
+        """Return the windows of both parts.
+
+        Parameters
+        ----------
+        batch, environment, seed
+            As of `schedule`.
+        """
         first = len(batch) // 2 if self.first is None else min(self.first, len(batch))
         order = self.order(batch, environment, first)
         cycle = _Cycle([batch[j] for j in order], environment, seed, order)
@@ -182,7 +221,15 @@ class Bsf:
         return cycle.built.finished(str(self), order)
 
     def order(self, batch: Sequence[Request], environment: Environment, first: int) -> list[int]:
-        """Return the jobs' places in the batch, with the slicer's jobs in front."""
+        """Return the jobs' places in the batch, with the slicer's jobs in front.
+
+        Parameters
+        ----------
+        batch, environment
+            As of `schedule`.
+        first
+            The number of jobs for the slicer.
+        """
         check_batch(batch, environment)
         code = code_of("select", self.select, SELECTIONS)
         if code == Selection.ORDER:
@@ -224,6 +271,13 @@ def schedule(
         "css", "slicer", "backfilling" or "bsf", or an instance with other parameters: `Slicer(groups=3)`.
     seed
         The seed of random choices; only window="random" makes any.
+
+    Examples
+    --------
+    >>> batch = fs.market.Jobs(jobs=5).batch(seed=1)
+    >>> plan = fs.market.schedule(batch, fs.market.Domain().environment(seed=1), method="slicer")
+    >>> plan.totals().scheduled
+    5
     """
     if isinstance(method, str):
         if method not in METHODS:

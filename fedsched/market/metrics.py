@@ -18,7 +18,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Users:
-    """One number per job; NaN if it has no window."""
+    """One number per job; NaN if it has no window.
+
+    Parameters
+    ----------
+    start, runtime, finish, cost, cpu, energy
+        Of each job's window.
+    saving
+        Budget less cost.
+    alternatives
+        The number of alternatives that each job had.
+
+    Examples
+    --------
+    >>> plan = fs.market.schedule(fs.market.Jobs(jobs=5).batch(seed=1), fs.market.Domain().environment(seed=1))
+    >>> bool((plan.users().saving >= 0).all())
+    True
+    """
 
     start: Floats
     runtime: Floats
@@ -32,7 +48,25 @@ class Users:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Owners:
-    """One number per node."""
+    """One number per node.
+
+    Parameters
+    ----------
+    sold
+        Time units that jobs of the batch reserve.
+    utilisation
+        These over the scheduling interval.
+    local
+        The share of the interval that local tasks take.
+    profit
+        The price of the sold time.
+
+    Examples
+    --------
+    >>> plan = fs.market.schedule(fs.market.Jobs(jobs=5).batch(seed=1), fs.market.Domain().environment(seed=1))
+    >>> abs(float(plan.owners().profit.sum()) - plan.totals().cost) < 1e-6
+    True
+    """
 
     sold: Floats  # time units that jobs of the batch reserve
     utilisation: Floats  # sold over the scheduling interval
@@ -42,7 +76,29 @@ class Owners:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Totals of a cycle for the virtual organisation; means are over the jobs with a window."""
+    """Totals of a cycle for the virtual organisation; means are over the jobs with a window.
+
+    Parameters
+    ----------
+    jobs, scheduled
+        The number of jobs, and of those with a window.
+    cost, cpu, energy
+        Sums.
+    start, runtime, finish, job_cost, job_cpu
+        Means.
+    makespan
+        The last finish.
+    alternatives
+        The mean number of alternatives over all jobs.
+    utilisation, idle
+        The share of the domain's time that the batch takes, and that neither the batch nor local tasks take.
+
+    Examples
+    --------
+    >>> plan = fs.market.schedule(fs.market.Jobs(jobs=5).batch(seed=1), fs.market.Domain().environment(seed=1))
+    >>> plan.totals().jobs, plan.totals().scheduled
+    (5, 5)
+    """
 
     jobs: int
     scheduled: int

@@ -25,7 +25,26 @@ SHORTEST = 0.2
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Replay:
-    """The real course of a cycle: starts, nodes, and the used share of each job's reservation."""
+    """The real course of a cycle: starts, nodes, and the used share of each job's reservation.
+
+    Parameters
+    ----------
+    planned
+        The assignment.
+    share
+        The real run time of each job over its reserved one.
+    figures, nodes
+        As of the assignment, of the reservations that were really used.
+    moves
+        How often a job moved to an earlier window.
+
+    Examples
+    --------
+    >>> batch = fs.market.Jobs(jobs=5).batch(seed=1)
+    >>> plan = fs.market.schedule(batch, fs.market.Domain().environment(seed=1), method="css")
+    >>> fs.market.replay(plan, share=1.0).moves
+    0
+    """
 
     planned: Assignment
     share: Floats  # real run time over reserved run time
@@ -72,6 +91,13 @@ def replay(
         See `share`.
     seed
         The seed of the drawn shares.
+
+    Examples
+    --------
+    >>> batch = fs.market.Jobs(jobs=5).batch(seed=1)
+    >>> plan = fs.market.schedule(batch, fs.market.Domain().environment(seed=1), method="backfilling")
+    >>> bool((fs.market.replay(plan, share=0.5).start <= plan.start).all())
+    True
     """
     from fedsched.market.assignment import Assignment
     from fedsched.market.replay_kernel import run_through

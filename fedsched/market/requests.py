@@ -38,6 +38,11 @@ class Request:
         What the user minimises: min_start, min_finish, min_runtime, min_cost, min_cpu or min_energy.
     name
         The job's name in reports.
+
+    Examples
+    --------
+    >>> fs.market.Request(nodes=2, length=40, budget=200, criterion="min_cost").criterion
+    'min_cost'
     """
 
     nodes: int
@@ -88,6 +93,12 @@ def requests_of(
         Each job's budget as a multiple of its market value (tasks × estimate × price).
     criterion, deadline
         As of `Request`, for all jobs.
+
+    Examples
+    --------
+    >>> batch = fs.market.requests_of(fs.Workload(submit=[0, 0], tasks=[4, 8], runtime=[600, 900]), budget=3.0)
+    >>> batch[0].nodes, batch[0].length, batch[0].budget
+    (4, 600.0, 7200.0)
     """
     workload = workload_of("requests_of", "workload", workload)
     if not is_number(price) or price < 0:

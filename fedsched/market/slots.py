@@ -18,7 +18,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slots:
-    """Free spans [start, end) of nodes, by (start, node); adjacent spans of a node are merged, and none overlap."""
+    """Free spans [start, end) of nodes, by (start, node); adjacent spans of a node are merged, and none overlap.
+
+    Parameters
+    ----------
+    node
+        The node of each span, counted from 0.
+    start, end
+        When each span begins and ends, `end` excluded.
+
+    Examples
+    --------
+    >>> slots = fs.market.Slots(node=[0, 0, 1], start=[0, 60, 10], end=[50, 120, 90])
+    >>> slots.length
+    array([50., 80., 60.])
+    >>> slots.on_node(0)
+    [(0.0, 50.0), (60.0, 120.0)]
+    """
 
     node: Ints
     start: Floats
@@ -57,7 +73,21 @@ class Slots:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Timetable:
-    """The spans [start, end) of local tasks on each node, by (node, start); those of a node never overlap."""
+    """The spans [start, end) of local tasks on each node, by (node, start); those of a node never overlap.
+
+    Parameters
+    ----------
+    node
+        The node of each span, counted from 0.
+    start, end
+        When each local task begins and ends.
+
+    Examples
+    --------
+    >>> tasks = fs.market.Timetable(node=[0], start=[20.0], end=[50.0])
+    >>> tasks.free(2, 0, 100).on_node(0)
+    [(0.0, 20.0), (50.0, 100.0)]
+    """
 
     node: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     start: Floats = field(default_factory=lambda: np.zeros(0))
@@ -70,7 +100,15 @@ class Timetable:
         return len(self.node)
 
     def free(self, nodes: int, begin: float, end: float) -> Slots:
-        """Return the free slots of this many nodes between two times."""
+        """Return the free slots of this many nodes between two times.
+
+        Parameters
+        ----------
+        nodes
+            The number of nodes.
+        begin, end
+            The two times.
+        """
         if not begin < end:
             raise ValueError(f"Timetable: the interval {begin!r}..{end!r} must have begin before end.")
         if len(self) and int(self.node.max()) >= nodes:

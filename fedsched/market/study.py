@@ -35,7 +35,23 @@ COLUMNS = ("start", "runtime", "finish", "cost", "cpu", "energy", "alternatives"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cycles:
-    """The results of one method in many cycles: a row a cycle, a column a job, NaN if a job found no window."""
+    """The results of one method in many cycles: a row a cycle, a column a job, NaN if a job found no window.
+
+    Parameters
+    ----------
+    start, runtime, finish, cost, cpu, energy, alternatives
+        As of `Users`, a row a cycle.
+    criterion
+        The number of each job's criterion.
+    real_start, real_runtime, real_cpu
+        The same as replayed; all NaN without a replay.
+
+    Examples
+    --------
+    >>> found = fs.market.cycles_of({"css": "css"}, jobs=fs.market.Jobs(jobs=5), cycles=3)["css"]
+    >>> found.start.shape, found.failures
+    ((3, 5), 0.0)
+    """
 
     start: Floats
     runtime: Floats
@@ -106,6 +122,12 @@ def cycles_of(
         Replay each cycle; jobs use from this share of their reservations to all of it. By default no replay.
     progress
         Called with cycles done and cycles in all.
+
+    Examples
+    --------
+    >>> found = fs.market.cycles_of({"css": "css", "bf": "backfilling"}, jobs=fs.market.Jobs(jobs=5), cycles=3)
+    >>> found["bf"].mean("start") <= found["css"].mean("start")
+    True
     """
     domain, jobs = domain or Domain(), jobs or Jobs()
     whole("", "cycles", cycles, least=1)
@@ -162,6 +184,12 @@ def flows_of(
         The seed of the domain and of the first batch.
     progress
         Called with cycles done and cycles in all, over all methods.
+
+    Examples
+    --------
+    >>> flows = fs.market.flows_of({"bf": "backfilling"}, jobs=fs.market.Jobs(jobs=5), cycles=2)
+    >>> len(flows["bf"].jobs)
+    10
     """
     domain, jobs = domain or Domain(), jobs or Jobs()
     if cycles < 1:
@@ -196,14 +224,33 @@ def flows_of(
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """A search for one window: the rule of the scan, what it minimises, and how sub-windows are chosen."""
+    """A search for one window: the rule of the scan, what it minimises, and how sub-windows are chosen.
+
+    Parameters
+    ----------
+    method, criterion, window
+        As of `find_window`.
+
+    Examples
+    --------
+    >>> domain = fs.market.Domain().environment(seed=1)
+    >>> window = fs.market.Strategy(criterion="min_cost").find(domain, fs.market.Request(nodes=2, length=100))
+    >>> len(window.nodes)
+    2
+    """
 
     method: str = "aep"
     criterion: str = "min_start"
     window: str = "cheapest"
 
     def find(self, environment: Environment, request: Request, *, seed: int = 0) -> Window | None:
-        """Return the window."""
+        """Return the window.
+
+        Parameters
+        ----------
+        environment, request, seed
+            As of `find_window`.
+        """
         return find_window(
             environment, request, method=self.method, criterion=self.criterion, window=self.window, seed=seed
         )
@@ -226,13 +273,34 @@ class Searches:
 
     CSA's row combines several windows: each figure is that of the alternative with the least. NaN if no window was
     found.
+
+    Parameters
+    ----------
+    found
+        By strategy: a row a domain, a column a figure of `WINDOW_COLUMNS`.
+    alternatives
+        The number of disjoint AMP windows in each domain; 0 without CSA.
+
+    Examples
+    --------
+    >>> found = fs.market.searches_of(fs.market.Request(nodes=2, length=100), cycles=3, csa=False)
+    >>> found.mean("MinCost", "min_cost") <= found.mean("AMP", "min_cost")
+    True
     """
 
     found: Mapping[str, Floats]
     alternatives: Ints  # disjoint AMP windows in each domain; 0 without CSA
 
     def mean(self, strategy: str, criterion: str) -> float:
-        """Return a figure's mean over the domains in which the strategy found a window."""
+        """Return a figure's mean over the domains in which the strategy found a window.
+
+        Parameters
+        ----------
+        strategy
+            The strategy's name.
+        criterion
+            The figure's name, in `WINDOW_COLUMNS`.
+        """
         if strategy not in self.found:
             raise unknown_name("strategy", strategy, self.found)
         if criterion not in WINDOW_COLUMNS:
@@ -263,6 +331,12 @@ def searches_of(
         Also search for all disjoint AMP windows, and choose among them by each criterion.
     cycles, first
         The number of domains, and the seed of the first.
+
+    Examples
+    --------
+    >>> found = fs.market.searches_of(fs.market.Request(nodes=2, length=100), cycles=3, csa=False)
+    >>> sorted(found.found)
+    ['AMP', 'MinCost', 'MinFinish', 'MinProcTime', 'MinRunTime']
     """
     domain = domain or Domain(nodes=100)
     strategies = STRATEGIES if strategies is None else strategies

@@ -19,7 +19,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tariff:
-    """Prices by node: from `start` on `node` costs `price` a time unit, until its next row; rows by (node, start)."""
+    """Prices by node: from `start` on `node` costs `price` a time unit, until its next row; rows by (node, start).
+
+    Parameters
+    ----------
+    node, start, price
+        The node, the time from which the price holds, and the price, row by row; rows by (node, start).
+
+    Examples
+    --------
+    >>> tariff = fs.market.Tariff(node=[0, 0], start=[0, 50], price=[1.0, 2.0])
+    >>> tariff.table([5.0])
+    (array([[-inf,   0.,  50.]]), array([[5., 1., 2.]]))
+    """
 
     node: Ints
     start: Floats
@@ -93,6 +105,13 @@ class Hours:
     ----------
     factors
         Pairs of a time and the factor that holds from it on.
+
+    Examples
+    --------
+    >>> domain = fs.market.Domain().environment(seed=1)
+    >>> cheap_later = domain.priced(fs.market.Hours(((0, 1.3), (300, 0.7))))
+    >>> bool(cheap_later.cost_of(0, 350, 10) < cheap_later.cost_of(0, 50, 10))
+    True
     """
 
     factors: tuple[tuple[float, float], ...]
@@ -123,6 +142,12 @@ class Demand:
         0: prices stay; 1: in proportion to the demand; below 0: prices fall as demand rises.
     every
         The length of a stretch; the first begins with the interval.
+
+    Examples
+    --------
+    >>> domain = fs.market.Domain(prices=fs.market.Demand(strength=0.5)).environment(seed=1)
+    >>> domain.tariff is not None
+    True
     """
 
     strength: float = 1.0

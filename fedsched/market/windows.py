@@ -34,7 +34,26 @@ LARGEST = sys.maxsize  # kernels count in 64 bits with a sign
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Slots of one job, one a node, that start together and may end at different times."""
+    """Slots of one job, one a node, that start together and may end at different times.
+
+    Parameters
+    ----------
+    job
+        The row of its job in the batch.
+    start
+        When all its slots start.
+    nodes, lengths
+        The node and the length of each slot.
+    cost, energy
+        Cost and energy of the whole window.
+
+    Examples
+    --------
+    >>> domain = fs.market.Domain().environment(seed=1)
+    >>> window = fs.market.find_window(domain, fs.market.Request(nodes=2, length=100))
+    >>> len(window.slots), window.finish == window.start + window.runtime
+    (2, True)
+    """
 
     job: int
     start: float
@@ -95,6 +114,14 @@ def find_window(
         How "aep" chooses m slots for min_cpu and min_energy: "cheapest", "random", or "exact" (the knapsack).
     seed
         The seed of "random".
+
+    Examples
+    --------
+    >>> slots = fs.market.Slots(node=[0, 1, 2], start=[0, 10, 5], end=[100, 90, 80])
+    >>> nodes = fs.market.Environment(slots=slots, performance=[1.0, 2.0, 2.0], price=[1.0, 3.0, 2.0])
+    >>> window = fs.market.find_window(nodes, fs.market.Request(nodes=2, length=40), criterion="min_cost")
+    >>> window.start, window.nodes, window.cost
+    (5.0, (0, 2), 80.0)
     """
     found = find_windows(environment, request, method=method, criterion=criterion, window=window, seed=seed, most=1)
     return found[0] if found else None
@@ -118,6 +145,13 @@ def find_windows(
         As of `find_window`.
     most
         Stop after this number of windows; by default find all.
+
+    Examples
+    --------
+    >>> domain = fs.market.Domain().environment(seed=1)
+    >>> windows = fs.market.find_windows(domain, fs.market.Request(nodes=2, length=100), most=3)
+    >>> len(windows)
+    3
     """
     seed = seed_of("find_windows", seed)
     check_batch([request], environment)
@@ -137,7 +171,22 @@ def find_windows(
 
 
 def best_of(windows: Sequence[Window], criterion: str) -> Window:
-    """Return the first of the windows with the least value of a criterion (CSA: the choice after the search)."""
+    """Return the first of the windows with the least value of a criterion (CSA: the choice after the search).
+
+    Parameters
+    ----------
+    windows
+        The windows of one job.
+    criterion
+        "min_start", "min_finish", "min_runtime", "min_cost", "min_cpu" or "min_energy".
+
+    Examples
+    --------
+    >>> domain = fs.market.Domain().environment(seed=1)
+    >>> windows = fs.market.find_windows(domain, fs.market.Request(nodes=2, length=100), most=3)
+    >>> fs.market.best_of(windows, "min_cost").cost == min(window.cost for window in windows)
+    True
+    """
     if not windows:
         raise ValueError("best_of: there is no window to choose from; see find_windows.")
     return min(windows, key=lambda window: window.value(criterion))

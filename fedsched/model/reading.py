@@ -56,6 +56,14 @@ class Reading:
         Which shape is given to a job that has several. "fixed": the recorded one. "smallest_area": the one of the least
         tasks × planned time. "earliest_finish": the one that is planned to end first when the job joins the queue.
         "free": the plans of a search choose. None: not recorded.
+
+    Examples
+    --------
+    >>> reading = fs.Reading(knowledge="runtime")
+    >>> reading.but(saturation="fair").beside(fs.Reading())
+    {'knowledge': 'runtime', 'saturation': 'fair'}
+    >>> fs.simulate(fs.read("sample").head(50), fs.read_federation("example"), reading=reading).knowledge
+    'runtime'
     """
 
     same_time: SameTime | None = "batch"
@@ -86,7 +94,18 @@ class Reading:
         kill_at_estimate: bool | None = None,
         alternatives: Alternatives | None = None,
     ) -> Reading:
-        """Return the reading with the given choices replaced; None keeps a choice."""
+        """Return the reading with the given choices replaced; None keeps a choice.
+
+        Parameters
+        ----------
+        same_time, knowledge, saturation, kill_at_estimate, alternatives
+            The choices to replace, as of `Reading`.
+
+        Examples
+        --------
+        >>> fs.Reading().but(knowledge="runtime").knowledge
+        'runtime'
+        """
         given = {
             "same_time": same_time, "knowledge": knowledge, "saturation": saturation,
             "kill_at_estimate": kill_at_estimate, "alternatives": alternatives,
@@ -110,7 +129,13 @@ class Reading:
         return self if self.alternatives is not None else replace(self, alternatives="fixed")
 
     def beside(self, usual: Reading) -> dict[str, str | bool]:
-        """Return the choices that differ from those of another reading; choices that are not recorded are left out."""
+        """Return the choices that differ from those of another reading; choices that are not recorded are left out.
+
+        Examples
+        --------
+        >>> fs.Reading(saturation="fair").beside(fs.Reading())
+        {'saturation': 'fair'}
+        """
         words = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: word for name, word in words.items() if word is not None and word != getattr(usual, name)}
 

@@ -165,6 +165,14 @@ def optimize(
     -----
     Ctrl-C ends a search early with the best plans found so far. So does an executor that fails, with a warning
     that names the lost island.
+
+    Examples
+    --------
+    >>> result = fs.optimize(fs.read("sample").head(20), 128, evaluations=500, seed=1)
+    >>> result.gain("fcfs") >= 0
+    True
+    >>> result.gap() >= 0
+    True
     """
     workload, cluster = nouns_of("optimize", workload, cluster, second="cluster")
     aims = None if objectives is None else Objectives.of(objectives, weights)

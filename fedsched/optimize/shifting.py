@@ -27,7 +27,27 @@ if TYPE_CHECKING:
 
 
 class Shift(NamedTuple):
-    """One row of the comparison: the objective's value, its lower bound, and the mean wait."""
+    """One row of the comparison: the objective's value, its lower bound, and the mean wait.
+
+    Parameters
+    ----------
+    name
+        What may move, in words.
+    value, bound
+        The objective's value and its lower bound; NaN: nothing is proven, or nothing was searched.
+    mean_wait
+        The mean wait in seconds.
+
+    Examples
+    --------
+    >>> from fedsched.optimize.shifting import shifts
+    >>> jobs = fs.Workload(submit=[0, 0], tasks=[2, 2], runtime=[3600, 3600], sites=["north"], origin=[0, 0])
+    >>> clean = fs.Signal(times=(0, 3600, 7200), values=(400, 200, 100), unit="g/kWh", beyond="last")
+    >>> machine = fs.Federation((fs.Cluster("north", (fs.NodeGroup(2, idle_watts=0),)),), signals=(clean,))
+    >>> home = shifts(jobs, machine, slacks=[7200], evaluations=100, seed=1).rows[0]
+    >>> home.name, round(home.value, 3)
+    ('nothing', 0.162)
+    """
 
     name: str
     value: float
@@ -39,8 +59,27 @@ class Shift(NamedTuple):
 class Shifts(ShiftsConvenience):
     """What may move, and what that saves; the first row is EASY with every job at home.
 
-    The schedules belong to the rows. All have the same jobs: free to move, with the longest slack that was asked for.
-    `workload` holds the jobs as given, `asked` the other arguments.
+    Parameters
+    ----------
+    objective
+        The objective.
+    rows, schedules
+        A row and a schedule for each case. The schedules have the same jobs: free to move, with the longest slack that
+        was asked for.
+    remarks
+        What is to be known of the rows, a line each.
+    workload, asked
+        The jobs as given, and the other arguments.
+
+    Examples
+    --------
+    >>> from fedsched.optimize.shifting import shifts
+    >>> jobs = fs.Workload(submit=[0, 0], tasks=[2, 2], runtime=[3600, 3600], sites=["north"], origin=[0, 0])
+    >>> clean = fs.Signal(times=(0, 3600, 7200), values=(400, 200, 100), unit="g/kWh", beyond="last")
+    >>> machine = fs.Federation((fs.Cluster("north", (fs.NodeGroup(2, idle_watts=0),)),), signals=(clean,))
+    >>> moved = shifts(jobs, machine, slacks=[7200], evaluations=100, seed=1)
+    >>> [round(moved.saved(row)[0], 2) for row in moved.rows]
+    [0.0, 0.67]
     """
 
     objective: str
@@ -91,6 +130,15 @@ def shifts(
         one in time and space.
     asked
         Other arguments of `optimize`: method, evaluations, seconds, seed.
+
+    Examples
+    --------
+    >>> from fedsched.optimize.shifting import shifts
+    >>> jobs = fs.Workload(submit=[0, 0], tasks=[2, 2], runtime=[3600, 3600], sites=["north"], origin=[0, 0])
+    >>> clean = fs.Signal(times=(0, 3600, 7200), values=(400, 200, 100), unit="g/kWh", beyond="last")
+    >>> machine = fs.Federation((fs.Cluster("north", (fs.NodeGroup(2, idle_watts=0),)),), signals=(clean,))
+    >>> [row.name for row in shifts(jobs, machine, slacks=[7200], evaluations=100, seed=1).rows]
+    ['nothing', 'time, 2 h']
     """
     workload, cluster = nouns_of("shifts", workload, cluster, second="cluster")
     if not _may_be_put_off(workload, slacks):

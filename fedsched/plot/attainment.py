@@ -38,6 +38,13 @@ def draw(
         Written above the axes.
     ax
         Matplotlib axes; by default those of a new figure.
+
+    Examples
+    --------
+    >>> from fedsched.plot import attainment
+    >>> axes = attainment.draw({"memetic": [[[100, 9], [120, 7]], [[105, 8], [125, 6]]]})
+    >>> len(axes.lines) > 0
+    True
     """
     if len(percentiles) != 3 or not 0 < percentiles[0] <= percentiles[1] <= percentiles[2] <= 100:
         raise ValueError(f"attainment: percentiles={percentiles} must be three that rise, above 0 and at most 100.")
@@ -60,7 +67,22 @@ def draw(
 
 
 def surface(fronts: Sequence[ArrayLike], percentile: float) -> NDArray[np.float64]:
-    """Return the points of the empirical attainment surface that this percentage of the runs attains."""
+    """Return the points of the empirical attainment surface that this percentage of the runs attains.
+
+    Parameters
+    ----------
+    fronts
+        The fronts of the runs, each rows of two values, both minimised.
+    percentile
+        The share of the runs, from 0 to 100.
+
+    Examples
+    --------
+    >>> from fedsched.plot import attainment
+    >>> attainment.surface([[[100, 9], [120, 7]], [[110, 8]]], 100.0)
+    array([[110.,   9.],
+           [120.,   8.]])
+    """
     from moocore import eaf
 
     sets = [style.pairs(f"runs[{k}]", front) for k, front in enumerate(fronts)]

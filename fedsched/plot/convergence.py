@@ -50,6 +50,13 @@ def draw(
         Written above the axes.
     ax
         Matplotlib axes; by default those of a new figure.
+
+    Examples
+    --------
+    >>> from fedsched.plot import convergence
+    >>> axes = convergence.draw({"memetic": [([10, 100], [9.0, 7.0]), ([10, 100], [8.0, 7.5])]})
+    >>> axes.get_xlabel()
+    'evaluations'
     """
     if not 0 <= quantiles[0] <= quantiles[1] <= 1:
         raise ValueError(f"convergence: quantiles={quantiles} must rise between 0 and 1.")

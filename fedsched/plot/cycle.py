@@ -32,6 +32,14 @@ def draw(plan: Assignment, *, outlines: Iterable[Window] = (), ax: Any = None) -
         Windows drawn as outlines, such as alternatives that were not chosen.
     ax
         Matplotlib axes; by default those of a new figure.
+
+    Examples
+    --------
+    >>> from fedsched.plot import cycle
+    >>> batch = fs.market.Jobs(jobs=5).batch(seed=1)
+    >>> axes = cycle.draw(fs.market.schedule(batch, fs.market.Domain().environment(seed=1)))
+    >>> axes.get_xlabel()
+    'time'
     """
     from matplotlib.collections import PolyCollection
 
@@ -63,7 +71,22 @@ def draw(plan: Assignment, *, outlines: Iterable[Window] = (), ax: Any = None) -
 
 
 def save(plan: Assignment, path: str | PathLike[str]) -> None:
-    """Write a cycle's chart as SVG, PNG or PDF."""
+    """Write a cycle's chart as SVG, PNG or PDF.
+
+    Parameters
+    ----------
+    plan, path
+        The cycle to draw, and the file to write (.svg, .png or .pdf).
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from fedsched.plot import cycle
+    >>> batch = fs.market.Jobs(jobs=5).batch(seed=1)
+    >>> cycle.save(fs.market.schedule(batch, fs.market.Domain().environment(seed=1)), "cycle.svg")
+    >>> Path("cycle.svg").stat().st_size > 1000
+    True
+    """
     style.save(draw(plan).figure, path)
 
 

@@ -56,6 +56,13 @@ def draw(schedule: Schedule, ax: Any = None) -> Any:
         The schedule to draw; jobs that have not finished are left out.
     ax
         Matplotlib axes; by default those of a new figure.
+
+    Examples
+    --------
+    >>> from fedsched.plot import gantt
+    >>> axes = gantt.draw(fs.simulate(fs.read("sample").head(50), fs.read_federation("example")))
+    >>> len(axes.collections) + len(axes.patches) > 0
+    True
     """
     from matplotlib.collections import PolyCollection
     from matplotlib.figure import Figure
@@ -277,7 +284,20 @@ def energy_text(joules: float) -> str:
 
 
 def figure(schedule: Schedule) -> Any:
-    """Return a figure with the Gantt chart and, beneath it, power and the load of finite uplinks."""
+    """Return a figure with the Gantt chart and, beneath it, power and the load of finite uplinks.
+
+    Parameters
+    ----------
+    schedule
+        The schedule to draw.
+
+    Examples
+    --------
+    >>> from fedsched.plot import gantt
+    >>> figure = gantt.figure(fs.simulate(fs.read("sample").head(50), fs.read_federation("example")))
+    >>> len(figure.axes) >= 2
+    True
+    """
     from matplotlib.figure import Figure
 
     finite = [k for k, cluster in enumerate(schedule.federation.clusters) if np.isfinite(cluster.uplink)]
@@ -368,5 +388,19 @@ def _draw_load(ax: Any, schedule: Schedule, finite: list[int], unit: float) -> N
 
 
 def save(schedule: Schedule, path: str | PathLike[str]) -> None:
-    """Write the chart as SVG, PNG or PDF; the same schedule gives the same bytes."""
+    """Write the chart as SVG, PNG or PDF; the same schedule gives the same bytes.
+
+    Parameters
+    ----------
+    schedule, path
+        The schedule to draw, and the file to write (.svg, .png or .pdf).
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from fedsched.plot import gantt
+    >>> gantt.save(fs.simulate(fs.read("sample").head(50), fs.read_federation("example")), "plan.svg")
+    >>> Path("plan.svg").stat().st_size > 1000
+    True
+    """
     style.save(figure(schedule), path)

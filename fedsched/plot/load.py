@@ -22,7 +22,22 @@ if TYPE_CHECKING:
 
 
 class Saturation(NamedTuple):
-    """The periods in which an uplink's load is over its bandwidth."""
+    """The periods in which an uplink's load is over its bandwidth.
+
+    Parameters
+    ----------
+    cluster
+        The cluster of the uplink.
+    begin, end
+        When each period begins and ends.
+
+    Examples
+    --------
+    >>> from fedsched.plot import load
+    >>> found = load.saturations(fs.simulate(fs.read("sample").head(50), fs.read_federation("example")))
+    >>> found[0].cluster, len(found[0].begin)
+    ('north', 0)
+    """
 
     cluster: str
     begin: NDArray[np.float64]  # seconds since t0
@@ -43,6 +58,13 @@ def power(schedule: Schedule, ax: Any = None) -> Any:
         The schedule to draw; jobs that have not finished are left out.
     ax
         Matplotlib axes; by default those of a new figure.
+
+    Examples
+    --------
+    >>> from fedsched.plot import load
+    >>> axes = load.power(fs.simulate(fs.read("sample").head(50), fs.read_federation("example")))
+    >>> axes.get_ylabel()
+    'power, kW'
     """
     ax = style.axes(ax, size=(8, 3))
     unit, name = time_unit(schedule.makespan)
@@ -74,7 +96,7 @@ def power(schedule: Schedule, ax: Any = None) -> Any:
 
 
 def saturated(schedule: Schedule, ax: Any = None) -> Any:
-    """Return the axes with a row for each finite uplink, and bars while its load is above its bandwidth.
+    r"""Return the axes with a row for each finite uplink, and bars while its load is above its bandwidth.
 
     Parameters
     ----------
@@ -82,6 +104,13 @@ def saturated(schedule: Schedule, ax: Any = None) -> Any:
         The schedule to draw; jobs that have not finished are left out.
     ax
         Matplotlib axes; by default those of a new figure.
+
+    Examples
+    --------
+    >>> from fedsched.plot import load
+    >>> axes = load.saturated(fs.simulate(fs.read("sample").head(50), fs.read_federation("example")))
+    >>> [text.get_text() for text in axes.get_yticklabels()][0]
+    'north\n0% of the time'
     """
     ax = style.axes(ax, size=(8, 2.5))
     unit, name = time_unit(schedule.makespan)
@@ -99,7 +128,20 @@ def saturated(schedule: Schedule, ax: Any = None) -> Any:
 
 
 def saturations(schedule: Schedule) -> list[Saturation]:
-    """Return when each finite uplink's load is above its bandwidth (eq. 1.3: SD < 1)."""
+    """Return when each finite uplink's load is above its bandwidth (eq. 1.3: SD < 1).
+
+    Parameters
+    ----------
+    schedule
+        The schedule.
+
+    Examples
+    --------
+    >>> from fedsched.plot import load
+    >>> found = load.saturations(fs.simulate(fs.read("sample").head(50), fs.read_federation("example")))
+    >>> found[0].cluster, found[0].seconds
+    ('north', 0.0)
+    """
     found = []
     for k, cluster in enumerate(schedule.federation.clusters):
         if not np.isfinite(cluster.uplink):

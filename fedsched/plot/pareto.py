@@ -53,6 +53,13 @@ def draw(
         Written above the axes.
     ax
         Matplotlib axes; by default those of a new figure.
+
+    Examples
+    --------
+    >>> from fedsched.plot import pareto
+    >>> axes = pareto.draw({"ours": [[100, 9], [120, 7]]}, baselines={"easy": [130, 10]})
+    >>> axes.get_xlabel()
+    'makespan, min'
     """
     ax = style.axes(ax)
     drawn = 0

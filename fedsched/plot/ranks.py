@@ -30,6 +30,13 @@ def draw(ranks: Mapping[str, float], *, difference: float, alpha: float = 0.05, 
         Written above the axes.
     ax
         Matplotlib axes; by default those of a new figure.
+
+    Examples
+    --------
+    >>> from fedsched.plot import ranks
+    >>> axes = ranks.draw({"memetic": 1.2, "ga": 2.1, "easy": 2.7}, difference=0.8)
+    >>> len(axes.texts) > 0
+    True
     """
     if len(ranks) < 2:
         raise ValueError(f"ranks: {len(ranks)} method is too few to draw; give at least 2.")

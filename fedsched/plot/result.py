@@ -22,6 +22,20 @@ def draw_result(result: Result, schedule: Schedule | None = None) -> Any:
     """Return a figure: front (or values) with baselines and bounds, convergence, and a Gantt chart.
 
     The chart shows `schedule`, by default the knee.
+
+    Parameters
+    ----------
+    result
+        What `optimize` returned.
+    schedule
+        The schedule of the Gantt chart; None: the knee.
+
+    Examples
+    --------
+    >>> from fedsched.plot.result import draw_result
+    >>> figure = draw_result(fs.optimize(fs.read("sample").head(20), 128, evaluations=500, seed=1))
+    >>> len(figure.axes) >= 3
+    True
     """
     from matplotlib.figure import Figure
 
@@ -34,7 +48,20 @@ def draw_result(result: Result, schedule: Schedule | None = None) -> Any:
 
 
 def draw_front(result: Result) -> Any:
-    """Return a figure of the front alone; unless there are two objectives, of the first objective's values."""
+    """Return a figure of the front alone; unless there are two objectives, of the first objective's values.
+
+    Parameters
+    ----------
+    result
+        What `optimize` returned.
+
+    Examples
+    --------
+    >>> from fedsched.plot.result import draw_front
+    >>> figure = draw_front(fs.optimize(fs.read("sample").head(20), 128, evaluations=500, seed=1))
+    >>> len(figure.axes) >= 1
+    True
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6, 4.5), layout="constrained")

@@ -101,7 +101,21 @@ def measured(ax: Any, which: Literal["x", "y"], objective: str, federation: Fede
 
 
 def save(figure: Any, path: str | PathLike[str]) -> None:
-    """Write a figure as SVG, PNG or PDF; the same figure gives the same bytes."""
+    """Write a figure as SVG, PNG or PDF; the same figure gives the same bytes.
+
+    Parameters
+    ----------
+    figure, path
+        A figure of Matplotlib, and the file to write (.svg, .png or .pdf).
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from fedsched.plot import pareto, style
+    >>> style.save(pareto.draw({"ours": [[100, 9], [120, 7]]}).figure, "front.png")
+    >>> Path("front.png").stat().st_size > 1000
+    True
+    """
     import matplotlib as mpl
 
     from fedsched.io.atomic import atomic_bytes

@@ -38,6 +38,13 @@ def draw(
         Written above the axes.
     ax
         Matplotlib axes; by default those of a new figure.
+
+    Examples
+    --------
+    >>> from fedsched.plot import surface
+    >>> axes = surface.draw(lambda x, y: x + y, points=11)
+    >>> axes.get_xlabel()
+    'relative gain in makespan'
     """
     if points < 2:
         raise ValueError(f"surface: points={points} must be at least 2.")

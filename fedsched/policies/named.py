@@ -65,7 +65,31 @@ PLACEMENTS: Mapping[PlacementName, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """A policy of the compiled loop: a queue order, a dispatch rule and a placement rule."""
+    """A policy of the compiled loop: a queue order, a dispatch rule and a placement rule.
+
+    Parameters
+    ----------
+    order
+        The queue order: a name of `fedsched.policies.ORDERS`, or a permutation of the workload's rows.
+    dispatch
+        The dispatch rule: a name of `fedsched.policies.DISPATCH`.
+    placement
+        The placement rule: a name of `fedsched.policies.PLACEMENTS`.
+    backfill_order
+        The order in which jobs are backfilled; None: the queue order.
+    name
+        The name of the policy in tables.
+    caps
+        Jobs × groups: how many nodes of each group a job may use.
+
+    Examples
+    --------
+    >>> jobs = fs.Workload(submit=[0, 0], tasks=[4, 4], runtime=[900, 600])
+    >>> fs.simulate(jobs, 4, fs.Rules("sjf", "easy")).start
+    array([600.,   0.])
+    >>> fs.simulate(jobs, 4, fs.Rules(order=[1, 0], dispatch="easy")).start
+    array([600.,   0.])
+    """
 
     order: OrderName | ArrayLike = "fcfs"  # a name of ORDERS, or a permutation of the workload's rows
     dispatch: DispatchName = "strict"
@@ -84,7 +108,13 @@ class Rules:
             raise unknown_name("placement rule", self.placement, PLACEMENTS)
 
     def rules(self, workload: Workload, federation: Federation) -> Rules:
-        """Return itself: the rules are the same for every workload."""
+        """Return itself: the rules are the same for every workload.
+
+        Parameters
+        ----------
+        workload, federation
+            The jobs and the machine; not used.
+        """
         return self
 
     def __str__(self) -> str:
@@ -95,16 +125,39 @@ class Rules:
 
 @runtime_checkable
 class Policy(Protocol):
-    """An object that chooses the rules for a workload on a federation, e.g. an order of its own."""
+    """An object that chooses the rules for a workload on a federation, e.g. an order of its own.
+
+    Examples
+    --------
+    >>> class MostTasks:
+    ...     def rules(self, workload, federation):
+    ...         return fs.Rules(order=(-workload.tasks).argsort(kind="stable"), dispatch="easy")
+    >>> isinstance(MostTasks(), fs.Policy)
+    True
+    >>> fs.simulate(fs.Workload(submit=[0, 0], tasks=[1, 4], runtime=[60, 60]), 4, MostTasks()).start
+    array([60.,  0.])
+    """
 
     def rules(self, workload: Workload, federation: Federation) -> Rules:
-        """Return the rules for running this workload."""
+        """Return the rules for running this workload.
+
+        Parameters
+        ----------
+        workload, federation
+            The jobs and the machine.
+        """
         ...
 
 
 @runtime_checkable
 class OnlinePolicy(Policy, Protocol):
-    """A policy that makes new plans during the run; the run begins by its rules."""
+    """A policy that makes new plans during the run; the run begins by its rules.
+
+    Examples
+    --------
+    >>> isinstance(fs.Rolling(), fs.policies.OnlinePolicy), isinstance(fs.Rules(), fs.policies.OnlinePolicy)
+    (True, False)
+    """
 
     def planner(self, run: Simulation) -> Planner:
         """Return the planner for this run, which has not begun; the planner may restore the run's state."""
@@ -117,6 +170,19 @@ class ListHeuristic:
 
     Each cluster then starts its jobs in the order of their predicted starts. Starts are exactly as predicted under
     `local` or `strict`, without contention and with exact estimates.
+
+    Parameters
+    ----------
+    heuristic
+        The name of the heuristic, in `fedsched.policies.list_heuristics.HEURISTICS`: "mct", "min-min", and so on.
+    dispatch
+        The dispatch rule.
+
+    Examples
+    --------
+    >>> machine = fs.read_federation("example")
+    >>> fs.simulate(fs.read("sample").head(50), machine, fs.ListHeuristic("min-min")).policy
+    'min-min on fastest'
     """
 
     heuristic: str = "mct"  # a name of `fedsched.policies.list_heuristics.HEURISTICS`

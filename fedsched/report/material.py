@@ -38,7 +38,28 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Material:
-    """The content of a page."""
+    """The content of a page.
+
+    Parameters
+    ----------
+    workload, federation, objectives
+        The problem.
+    entries, chosen
+        What is shown side by side, and which of them first.
+    result
+        The search's result, if there is one.
+    room
+        The most jobs of each drawn plan that the page can hold.
+    notes
+        What the page says in addition.
+
+    Examples
+    --------
+    >>> from fedsched import report
+    >>> material = report.of_schedules([fs.simulate(fs.read("sample").head(50), 128)])
+    >>> len(material.entries), len(material.workload)
+    (1, 50)
+    """
 
     workload: Workload
     federation: Federation
@@ -56,7 +77,20 @@ class Material:
 
 
 def of_result(result: Result) -> Material:
-    """Return the content for a search's result: its plans, simulated again, and its baselines."""
+    """Return the content for a search's result: its plans, simulated again, and its baselines.
+
+    Parameters
+    ----------
+    result
+        What `optimize` returned.
+
+    Examples
+    --------
+    >>> from fedsched import report
+    >>> material = report.of_result(fs.optimize(fs.read("sample").head(20), 128, evaluations=500, seed=1))
+    >>> material.objectives
+    ('makespan', 'energy')
+    """
     front = result.front
     several = len(front) > 1
     entries = [
@@ -95,6 +129,20 @@ def of_schedules(schedules: Sequence[Schedule], *, second: str = "") -> Material
 
     They are compared by mean wait and by `second`, a metric: by default energy, or bounded slowdown if watts are
     assumed or all energies are equal.
+
+    Parameters
+    ----------
+    schedules
+        Schedules of the same jobs on the same machine.
+    second
+        The metric to compare them by besides the mean wait.
+
+    Examples
+    --------
+    >>> from fedsched import report
+    >>> plans = [fs.simulate(fs.read("sample").head(50), 128, name) for name in ("easy", "sjf")]
+    >>> [schedule.policy for schedule in report.of_schedules(plans).schedules]
+    ['easy on fastest', 'sjf on fastest']
     """
     first = schedules[0]
     for schedule in schedules:

@@ -43,7 +43,24 @@ def write(
     co2_per_kwh: float | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Write the page made by `page`; after an error the file is unchanged."""
+    """Write the page made by `page`; after an error the file is unchanged.
+
+    Parameters
+    ----------
+    material, path
+        The content, and the file to write (.html).
+    title, repeat, python, price_per_kwh, co2_per_kwh, progress
+        As of `page`.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from fedsched import report
+    >>> plans = [fs.simulate(fs.read("sample").head(50), 128, name) for name in ("easy", "sjf")]
+    >>> report.write(report.of_schedules(plans), "two.html", title="Two policies")
+    >>> "Two policies" in Path("two.html").read_text(encoding="utf-8")
+    True
+    """
     from fedsched.io.atomic import atomic_text
 
     factors = {"price_per_kwh": price_per_kwh, "co2_per_kwh": co2_per_kwh}
@@ -76,6 +93,13 @@ def page(
         Initial values of the page's fields; by default empty.
     progress
         Called with (jobs placed on nodes, jobs in all), over all plans together.
+
+    Examples
+    --------
+    >>> from fedsched import report
+    >>> material = report.of_schedules([fs.simulate(fs.read("sample").head(50), 128)])
+    >>> "<title>EASY</title>" in report.page(material, title="EASY")
+    True
     """
     for name, value in (("price_per_kwh", price_per_kwh), ("co2_per_kwh", co2_per_kwh)):
         if value is not None and not (math.isfinite(value) and value >= 0):

@@ -51,7 +51,24 @@ def python_of(material: Material) -> str:
 
 
 def shifts_code(workload: Workload, federation: Federation, words: Mapping[str, object], page: str) -> str:
-    """Return the Python code that repeats `shifts` (what moving these jobs saves) and writes its page."""
+    """Return the Python code that repeats `shifts` (what moving these jobs saves) and writes its page.
+
+    Parameters
+    ----------
+    workload, federation
+        The jobs, and the machine.
+    words
+        The other arguments of `shifts`.
+    page
+        The file of the page.
+
+    Examples
+    --------
+    >>> from fedsched.report import shifts_code
+    >>> code = shifts_code(fs.read("sample"), fs.read_federation("example"), {"seed": 1}, "moved.html")
+    >>> code.splitlines()[0]
+    'import fedsched as fs'
+    """
     call = ", ".join(["workload", "cluster", *(f"{name}={_code(value)}" for name, value in words.items())])
     own = _own(workload, words)
     asks = f"found = shifts({call})" + (f"  # the jobs with their own {own}" if own else "")

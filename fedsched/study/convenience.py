@@ -16,7 +16,15 @@ class StudyConvenience:
     __slots__ = ()
 
     def report(self: Study, path: str | PathLike[str], *, title: str = "", repeat: str = "") -> None:
-        """Write one HTML page about the study."""
+        """Write one HTML page about the study.
+
+        Parameters
+        ----------
+        path
+            The file to write (.html).
+        title, repeat
+            The heading, and the command that repeats the study.
+        """
         from fedsched.study.page import write
 
         write(self, path, title=title, repeat=repeat)

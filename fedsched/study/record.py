@@ -84,7 +84,30 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Study(StudyConvenience):
-    """The outcomes of a study; `base` is the present scenario. `block` numbers the week, or day, of each job."""
+    """The outcomes of a study.
+
+    Parameters
+    ----------
+    base, scenarios
+        The outcome of the present state, and those of the scenarios.
+    size, user, block
+        The nodes, the user (-1: unknown) and the week, or day, of each compared job.
+    days_of_block, seed
+        How many days a block has, and the seed of resampling.
+    notes
+        What was left out or assumed.
+    names
+        The users' names, as far as they are known.
+    recorded
+        The recorded waits of a dump.
+
+    Examples
+    --------
+    >>> found = fs.study(fs.read("sample").head(100), {"more nodes": "nodes=+20%"}, bounds=False)
+    >>> outcome = found.scenarios[0]
+    >>> outcome.name, found.blocks
+    ('more nodes', 1)
+    """
 
     base: Outcome
     scenarios: tuple[Outcome, ...]
@@ -152,7 +175,15 @@ class Study(StudyConvenience):
                      float(means.mean()) if means.size else float("nan"))  # fmt: skip
 
     def paying(self, outcome: Outcome, most: int = 5) -> list[tuple[int, int, float]]:
-        """Return the users with the largest increases of mean wait: user, jobs, seconds."""
+        """Return the users with the largest increases of mean wait: user, jobs, seconds.
+
+        Parameters
+        ----------
+        outcome
+            The scenario's outcome.
+        most
+            The number of users.
+        """
         change = outcome.wait - self.base.wait
         known = ~np.isnan(change) & (self.user >= 0)
         users, which = np.unique(self.user[known], return_inverse=True)

@@ -102,11 +102,30 @@ class ExactSolver:
 class ExactAnswer:
     """The best schedule found, and what is proven about it.
 
-    `bound` <= every schedule's value, with contention or without. `status` is "optimal" if the value meets the bound,
-    and "feasible" if time ran out first or contention adds a cost outside of the model. If jobs may leave, `fewest` is
-    a lower bound on the number of jobs that never start. Schedules that leave out fewer jobs come first. `bound` is
-    then for schedules that leave out no more jobs than this one, and "optimal" means that it leaves out no more than
-    necessary.
+    Schedules that leave out fewer jobs come first.
+
+    Parameters
+    ----------
+    schedule, value
+        The schedule, and its value.
+    bound
+        No schedule has a smaller value, with contention or without. If jobs may leave, it is for schedules that leave
+        out no more jobs than this one.
+    status
+        "optimal" if the value meets the bound, and if no more jobs are left out than necessary. "feasible" if time ran
+        out first or contention adds a cost outside of the model.
+    objective, weights
+        As in `exact`.
+    seconds
+        The solver's time.
+    fewest
+        A lower bound on the number of jobs that never start.
+
+    Examples
+    --------
+    >>> answer = fs.bounds.exact(fs.Workload(submit=[0, 0, 0], tasks=[2, 1, 1], runtime=[60, 60, 120]), 3)
+    >>> round(answer.bound, 6), round(answer.gap, 6)
+    (120.0, 0.0)
     """
 
     schedule: Schedule
@@ -150,8 +169,20 @@ class ExactAnswer:
 class ExactFront:
     """The Pareto front of makespan and energy of a small problem.
 
-    `points` are rows (makespan, energy), shortest first. `complete` says whether they are proven to be the whole front,
-    within the solver's units and without contention.
+    Parameters
+    ----------
+    points
+        Rows (makespan, energy), shortest first.
+    schedules
+        A schedule for each point.
+    complete
+        Whether the points are proven to be the whole front, within the solver's units and without contention.
+
+    Examples
+    --------
+    >>> front = fs.bounds.exact_front(fs.Workload(submit=[0, 0], tasks=[1, 1], runtime=[60, 60]), 2)
+    >>> front.complete, len(front.schedules)
+    (True, 1)
     """
 
     points: Floats
@@ -195,6 +226,13 @@ def exact(
         returned may.
     t0, reading, knowledge, kill_at_estimate, alternatives, caps
         As in `lower_bounds`.
+
+    Examples
+    --------
+    >>> jobs = fs.Workload(submit=[0, 0, 0], tasks=[2, 1, 1], runtime=[60, 60, 120])
+    >>> answer = fs.bounds.exact(jobs, 3)
+    >>> answer.value, answer.status
+    (120.0, 'optimal')
     """
     workload, federation = nouns_of("exact", workload, federation, second="federation")
     if objective not in OBJECTIVES:
@@ -258,6 +296,15 @@ def exact_front(
         For each run of the solver; a point needs two.
     workers, seed, t0, reading, knowledge, kill_at_estimate, alternatives, caps
         As in `exact`.
+
+    Examples
+    --------
+    >>> fast, slow = fs.NodeGroup(1, speed=2.0, busy_watts=400, idle_watts=10), fs.NodeGroup(1, idle_watts=10)
+    >>> jobs = fs.Workload(submit=[0, 0], tasks=[1, 1], runtime=[60, 60])
+    >>> front = fs.bounds.exact_front(jobs, fs.Cluster("north", (fast, slow)))
+    >>> front.points
+    array([[   60., 20400.],
+           [  120., 17400.]])
     """
     workload, federation = nouns_of("exact_front", workload, federation, second="federation")
     whole("exact_front", "points", points, least=1)

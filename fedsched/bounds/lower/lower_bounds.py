@@ -96,6 +96,12 @@ def lower_bounds(
         used up, closed forms are used. By default there is no limit.
     deadline
         The time by which all jobs end, for the bounds on cost and carbon; by default none.
+
+    Examples
+    --------
+    >>> bounds = fs.bounds.lower_bounds(fs.read("sample").head(50), fs.read_federation("example"))
+    >>> round(bounds.makespan), round(bounds.energy / 3.6e6)
+    (70534, 482)
     """
     workload, federation = nouns_of("lower_bounds", workload, federation, second="federation")
     reading = reading.but(knowledge=knowledge, kill_at_estimate=kill_at_estimate, alternatives=alternatives).settled(
@@ -151,10 +157,36 @@ def bounds_of_relaxation(relaxation: Relaxation, *, method: str = "auto", second
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LowerBounds:
-    """Lower bounds on all schedules of one problem; seconds and joules, as in the metric columns.
+    """Lower bounds on all schedules of one problem.
 
-    `longest_job` and `area` are the closed forms; `makespan` is the best of all. Bounds on sums over jobs (responses,
-    waits, slowdowns) are computed when first asked for, and then stored.
+    Bounds on sums over jobs (responses, waits, slowdowns) are computed when first asked for, and then stored.
+
+    Parameters
+    ----------
+    makespan, energy, busy_energy
+        The best bounds, in seconds and joules, as in the metric columns.
+    coallocated
+        The bound on the number of co-allocated jobs.
+    longest_job, area
+        The closed forms of the bound on the makespan.
+    jobs
+        The number of jobs.
+    method
+        How the bounds were computed, as in `lower_bounds`.
+    watts_assumed
+        Whether energies are computed from assumed watts.
+    free
+        Whether they hold for any choice of the jobs' alternatives.
+    costs
+        The bounds on costs by signals, if there are any.
+
+    Examples
+    --------
+    >>> bounds = fs.bounds.lower_bounds(fs.read("sample").head(50), fs.read_federation("example"))
+    >>> round(bounds.gap("makespan", 1.1 * bounds.makespan), 3)
+    0.1
+    >>> bounds.front(points=3).shape
+    (3, 2)
     """
 
     makespan: float
@@ -255,6 +287,17 @@ class LowerBounds:
         """Return the bounds with those on costs by signals, for schedules with a makespan up to `latest`.
 
         If the relaxation's rows are shapes of jobs, `shapes` are the first rows of each job.
+
+        Parameters
+        ----------
+        federation, relaxation
+            The machine, and the relaxation of the problem.
+        shapes
+            The shapes that jobs may choose.
+        latest
+            The latest makespan of the schedules.
+        seconds
+            The solvers' time; None: no limit.
         """
         until = math.inf if seconds is None else time.perf_counter() + seconds
         costs = least_costs(
@@ -264,7 +307,15 @@ class LowerBounds:
         return replace(self, costs=costs)
 
     def gap(self, metric: str, value: float) -> float:
-        """Return value/bound − 1: the most by which the value can be improved; NaN if there is no useful bound."""
+        """Return value/bound − 1: the most by which the value can be improved; NaN if there is no useful bound.
+
+        Parameters
+        ----------
+        metric
+            The metric's name.
+        value
+            A value of that metric.
+        """
         bound = self.of(metric)
         return value / bound - 1.0 if is_useful(metric, bound) else math.nan
 

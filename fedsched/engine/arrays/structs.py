@@ -379,7 +379,28 @@ class State(NamedTuple):
 
 @by_reference
 class RunningJobs(NamedTuple):
-    """The jobs that run at `time`, in start order: what another run can start from."""
+    """The jobs that run at `time`, in start order: what another run can start from.
+
+    Parameters
+    ----------
+    time
+        The instant.
+    rows
+        The rows of the jobs in the workload.
+    start, finish, planned_end
+        When each started, when it will end as things are, and when plans expect its end.
+    counts
+        Jobs × groups: the nodes that each holds.
+    tc, work_left, estimate_left, since
+        What is left of each job, as a run that goes on needs it.
+
+    Examples
+    --------
+    >>> from fedsched.simulate import prepare
+    >>> run = prepare(fs.Workload(submit=[0, 0], tasks=[4, 4], runtime=[600, 900]), 4).advance(until=700)
+    >>> run.running().rows, run.running().start
+    (array([1]), array([600.]))
+    """
 
     time: float
     rows: Ints

@@ -122,7 +122,20 @@ def start_of(
 
 
 class Planner(Protocol):
-    """Makes new plans while a run goes on."""
+    """Makes new plans while a run goes on.
+
+    Examples
+    --------
+    >>> class Watcher:
+    ...     passes = 0
+    ...     def replan(self, run):
+    ...         self.passes += 1
+    >>> from fedsched.simulate import prepare
+    >>> run, watcher = prepare(fs.read("sample").head(50), 128), Watcher()
+    >>> run.consult(watcher, jobs=50)
+    >>> run.advance().done, watcher.passes > 0
+    (True, True)
+    """
 
     def replan(self, run: Simulation) -> None:
         """Look at the run before its pass of this instant, and let it `follow` another plan, or do nothing."""
@@ -130,7 +143,17 @@ class Planner(Protocol):
 
 
 class Simulation:
-    """A run of a plan over a workload on a federation, resumable at any instant."""
+    """A run of a plan over a workload on a federation, resumable at any instant; `prepare` returns one.
+
+    Examples
+    --------
+    >>> from fedsched.simulate import prepare
+    >>> run = prepare(fs.read("sample").head(50), fs.read_federation("example"))
+    >>> run.advance(until=20_000).finished, len(run.queued())
+    (28, 9)
+    >>> run.advance().done
+    True
+    """
 
     def __init__(
         self,
@@ -185,6 +208,13 @@ class Simulation:
 
         The compiled loop comes back every few hundredths of a second, so that Ctrl-C is heard and `progress`
         (jobs finished, jobs in all) is called; what was done until then is kept.
+
+        Parameters
+        ----------
+        until
+            The instant; nothing after it happens.
+        progress
+            Called with (jobs finished, jobs in all).
         """
         while True:
             if self.planner is not None and self.state.counter[Counter.PASS_DUE] == 1:
@@ -214,7 +244,15 @@ class Simulation:
     # ---- new plans on the way -----------------------------------------------------------------------------------
 
     def consult(self, planner: Planner, *, jobs: int) -> None:
-        """Ask a planner before every pass that may start something; its plans give caps to at most `jobs` jobs."""
+        """Ask a planner before every pass that may start something; its plans give caps to at most `jobs` jobs.
+
+        Parameters
+        ----------
+        planner
+            The planner.
+        jobs
+            The most jobs to which a plan gives caps.
+        """
         room = np.zeros((jobs, self.plan.caps.shape[1]), dtype=np.int64)
         self.plan = self.plan._replace(caps=np.concatenate([self.plan.caps, room]), cap_row=self._own_row.copy())
         self.planner = planner
@@ -253,7 +291,19 @@ class Simulation:
         return self.plan._replace(cap_row=self._own_row)
 
     def follow(self, planned: Ints, caps: Ints, behind: Ints, *, dispatch: int, placement: int) -> None:
-        """Go on with this plan: queued jobs in their new order, each with caps, and the other queued jobs behind."""
+        """Go on with this plan: queued jobs in their new order, each with caps, and the other queued jobs behind.
+
+        Parameters
+        ----------
+        planned
+            The planned jobs of the queue, in their new order.
+        caps
+            Planned jobs × groups: how many nodes of each group each may use.
+        behind
+            The other jobs of the queue.
+        dispatch, placement
+            The numbers of the rules.
+        """
         rows = np.arange(self._planned_rows, self._planned_rows + planned.size)
         self.plan.caps[rows] = caps
         self.plan.cap_row[planned] = rows

@@ -41,6 +41,15 @@ class NodeSharing:
         Which nodes of a group tasks take first: a name of `CHOICES`; of equal ones the lowest number.
     reservation
         A name of `RESERVATIONS`. "resources" is exact: jobs free what they hold, one by one. "nodes" is coarser.
+
+    Examples
+    --------
+    >>> node = fs.NodeGroup(1, resources=(("cpu", 4),))
+    >>> jobs = fs.Workload(submit=[0, 0], tasks=[1, 1], runtime=[60, 60], demand={"cpu": [2, 2]})
+    >>> fs.simulate(jobs, node, sharing=fs.NodeSharing(choice="best")).start
+    array([0., 0.])
+    >>> fs.simulate(jobs, node).start
+    array([ 0., 60.])
     """
 
     choice: SharingName = "first"

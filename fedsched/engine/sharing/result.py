@@ -34,9 +34,17 @@ class Played(NamedTuple):
 
 
 class SharedSchedule(Schedule):
-    """A schedule on nodes that jobs share: its counts are of tasks; `played` is lost where it is made anew of columns.
+    """A schedule on nodes that jobs share: its counts are of tasks.
 
-    `use` has the tasks of each job on each node, `sharing` how the nodes were shared.
+    `simulate(sharing=)` returns one. `use` has the tasks of each job on each node, `sharing` how the nodes were shared.
+
+    Examples
+    --------
+    >>> node = fs.NodeGroup(2, resources=(("cpu", 4),))
+    >>> jobs = fs.Workload(submit=[0, 0], tasks=[1, 1], runtime=[60, 60], demand={"cpu": [2, 2]})
+    >>> schedule = fs.simulate(jobs, node, sharing="first")
+    >>> schedule.nodes_of(0), schedule.nodes_of(1)
+    ((0,), (0,))
     """
 
     __slots__ = ("played",)

@@ -30,6 +30,19 @@ def write_jobs(schedule: Schedule, path: str | PathLike[str]) -> None:
 
     Energy, in joules, is that of the job's nodes while it runs. Jobs that were killed at their estimate did not
     succeed.
+
+    Parameters
+    ----------
+    schedule, path
+        The schedule, and the file to write.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from fedsched.io.batsim.evalys import write_jobs
+    >>> write_jobs(fs.simulate(fs.Workload(submit=[0], tasks=[4], runtime=[600]), 4), "jobs.csv")
+    >>> Path("jobs.csv").read_text().splitlines()[0].split(",")[:3]
+    ['job_id', 'workload_name', 'profile']
     """
     w = schedule.workload
     done = np.flatnonzero(~np.isnan(schedule.finish))

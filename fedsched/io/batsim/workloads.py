@@ -73,6 +73,13 @@ def read_batsim(
     node_speed
         The flop/s of a reference node, for profiles that count flops; `fedsched.io.platforms.simgrid.node_speed`
         reads it from a platform file.
+
+    Examples
+    --------
+    >>> from fedsched.io.batsim.workloads import read_batsim, write_batsim
+    >>> write_batsim(fs.read("sample").head(50), "first.json")
+    >>> len(read_batsim("first.json"))
+    50
     """
     how = Cleaning(
         clean=clean,
@@ -306,6 +313,13 @@ def write_batsim(workload: Workload, path: str | PathLike[str], *, node_speed: f
     node_speed
         The flop/s of a reference node: if given, communicating jobs of several tasks are written as homogeneous
         parallel tasks with flops and bytes (their run times are read back to about 15 digits), all others as delays.
+
+    Examples
+    --------
+    >>> from fedsched.io.batsim.workloads import read_batsim, write_batsim
+    >>> write_batsim(fs.read("sample").head(50), "first.json")
+    >>> bool((read_batsim("first.json").tasks == fs.read("sample").head(50).tasks).all())
+    True
     """
     _check_speed(node_speed)
     profiles: dict[str, dict[str, object]] = {}

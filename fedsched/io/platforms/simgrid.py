@@ -60,6 +60,16 @@ def read_simgrid(path: str | PathLike[str], *, speed: float | None = None) -> Fe
         An XML file, plain or compressed.
     speed
         The flop/s of speed 1; default: those of the most hosts.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from fedsched.io.platforms.simgrid import read_simgrid
+    >>> cluster = '<cluster id="c" prefix="c" suffix="" radical="0-3" speed="2Gf" bw="1GBps" lat="1us"/>'
+    >>> text = f'<platform version="4.1"><zone id="z" routing="Full">{cluster}</zone></platform>'
+    >>> written = Path("machine.xml").write_text(text)
+    >>> print(read_simgrid("machine.xml"))
+    machine: 1 cluster, 4 nodes (c 4)
     """
     if speed is not None and not (math.isfinite(speed) and speed > 0):
         raise ValueError(f"speed={speed!r} must be finite and above 0 flop/s.")
@@ -80,7 +90,23 @@ def read_simgrid(path: str | PathLike[str], *, speed: float | None = None) -> Fe
 
 
 def node_speed(path: str | PathLike[str]) -> float:
-    """Return the flop/s that `read_simgrid` uses as speed 1: those of the most hosts."""
+    """Return the flop/s that `read_simgrid` uses as speed 1: those of the most hosts.
+
+    Parameters
+    ----------
+    path
+        An XML file, plain or compressed.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from fedsched.io.platforms.simgrid import node_speed
+    >>> cluster = '<cluster id="c" prefix="c" suffix="" radical="0-3" speed="2Gf" bw="1GBps" lat="1us"/>'
+    >>> text = f'<platform version="4.1"><zone id="z" routing="Full">{cluster}</zone></platform>'
+    >>> written = Path("machine.xml").write_text(text)
+    >>> node_speed("machine.xml")
+    2000000000.0
+    """
     return _commonest(_Platform(str(path)).clusters())
 
 

@@ -53,7 +53,7 @@ _KEYS = dict(
 
 
 def read_federation(path: str | PathLike[str]) -> Federation:
-    """Return the federation in a TOML file; an unknown key is an error that offers the nearest known one.
+    r"""Return the federation in a TOML file; an unknown key is an error that offers the nearest known one.
 
     The name of a shipped federation may be given in place of a file.
     Keys of the file: `name`, `description`, `power`, `cap`, `[[cluster]]`, `[[pool]]`, `[[partition]]`, `[[downtime]]`,
@@ -68,6 +68,19 @@ def read_federation(path: str | PathLike[str]) -> Federation:
     `forecast` (a table of the same).
     Values left out are assumed, and so are the values that the key `assumed` of a cluster or a group lists:
     `assumed = ["busy_watts", "idle_watts"]`.
+
+    Parameters
+    ----------
+    path
+        The file, or the name of a shipped federation.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from fedsched.io.platforms.toml import read_federation
+    >>> written = Path("site.toml").write_text('[[cluster]]\nname = "north"\n[[cluster.group]]\ncount = 16\n')
+    >>> read_federation("site.toml").nodes
+    16
     """
     path = federation_path(path)
     return federation_of_data(
@@ -252,7 +265,20 @@ def _made(noun: type[Noun], table: Mapping[str, Any], where: str) -> Noun:
 
 
 def write_federation(federation: Federation, path: str | PathLike[str]) -> None:
-    """Write a federation to a TOML file that `read_federation` reads back unchanged."""
+    """Write a federation to a TOML file that `read_federation` reads back unchanged.
+
+    Parameters
+    ----------
+    federation, path
+        The machine, and the file to write.
+
+    Examples
+    --------
+    >>> from fedsched.io.platforms.toml import read_federation, write_federation
+    >>> write_federation(fs.read_federation("example"), "site.toml")
+    >>> read_federation("site.toml") == fs.read_federation("example")
+    True
+    """
     with atomic_text(path) as out:
         out.write(federation_text(federation))
 

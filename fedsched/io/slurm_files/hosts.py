@@ -124,11 +124,27 @@ def hosts_from(given: str | PathLike[str] | Mapping[str, tuple[str, int]], feder
 
 
 def read_hosts(path: str | PathLike[str], federation: Federation) -> Hosts:
-    """Return the places in a federation of the hosts in a file.
+    r"""Return the places in a federation of the hosts in a file.
 
     The file is the output of `scontrol show node` (with or without -o) or `sinfo -N`, a slurm.conf, or has lines
     `cluster = hosts`. The n-th host is a cluster's n-th node. If the cluster has as many nodes as the hosts have CPUs
     in total, each host is as many nodes as it has CPUs.
+
+    Parameters
+    ----------
+    path
+        The file.
+    federation
+        The machine whose nodes they are.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from fedsched.io.slurm_files.hosts import read_hosts
+    >>> written = Path("hosts.txt").write_text("north = cn[01-04]\n")
+    >>> machine = fs.Federation((fs.Cluster("north", (fs.NodeGroup(4),)),))
+    >>> sorted(read_hosts("hosts.txt", machine).places)
+    ['cn01', 'cn02', 'cn03', 'cn04']
     """
     try:
         text = read_text(path)

@@ -107,7 +107,7 @@ def read_sacct(
     name: str | None = None,
     unit: Unit = "cpus",
 ) -> Workload:
-    """Return the jobs of an `sacct` dump; its `cleaning` says what was left out or altered.
+    r"""Return the jobs of an `sacct` dump; its `cleaning` says what was left out or altered.
 
     Times are read as written: local times (a change of the clock shifts submits by an hour, but not run times, which
     come from `ElapsedRaw`) or seconds since 1970 (`SLURM_TIME_FORMAT=%s`). Submits count from the first in the dump.
@@ -135,6 +135,15 @@ def read_sacct(
         does not change.
     unit
         Whether a job's tasks are its "cpus" or its "nodes"; the latter for a machine that allocates nodes whole.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from fedsched.io.slurm_files.sacct import read_sacct
+    >>> row = "7|2026-01-05T08:00:00|600|4|COMPLETED"
+    >>> written = Path("jobs.sacct").write_text(f"JobID|Submit|ElapsedRaw|AllocCPUS|State\n{row}\n")
+    >>> read_sacct("jobs.sacct").runtime
+    array([600.])
     """
     how = Cleaning(
         clean=clean,
@@ -468,7 +477,25 @@ def _numbered(numbers: dict[str, float], text: str) -> float:
 
 
 def read_federation(path: str | PathLike[str], *, unit: Unit = "cpus") -> Federation:
-    """Return the clusters of a dump, each as large as its peak use by jobs: a lower bound of the real size."""
+    r"""Return the clusters of a dump, each as large as its peak use by jobs: a lower bound of the real size.
+
+    Parameters
+    ----------
+    path
+        The dump.
+    unit
+        Whether a node of the federation is one of Slurm's "cpus" or "nodes".
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from fedsched.io.slurm_files.sacct import read_federation
+    >>> head = "JobID|Submit|Start|ElapsedRaw|AllocCPUS|State|Cluster"
+    >>> row = "7|2026-01-05T08:00:00|2026-01-05T08:00:00|600|4|COMPLETED|north"
+    >>> written = Path("jobs.sacct").write_text(f"{head}\n{row}\n")
+    >>> print(read_federation("jobs.sacct"))
+    jobs: 1 cluster, 4 nodes (north 4)
+    """
     jobs = read_sacct(path, sites="auto", unit=unit)
     wait = np.full(len(jobs), -1.0) if jobs.log is None else jobs.log.wait
     if (wait < 0).all():

@@ -167,6 +167,12 @@ def read_swf(
         The names of the fields after the eighteenth, which become labels: "host,queue", with nothing between commas
         for a field without a name; or "metacentrum" if they are the node of every processor, the queue and the
         request. Default: the names that fedsched wrote in the header, else "field 19" and so on.
+
+    Examples
+    --------
+    >>> from fedsched.io.swf.log import read_swf
+    >>> read_swf("sample").cleaning.kept
+    1000
     """
     options = Cleaning(
         clean=clean,
@@ -202,6 +208,20 @@ def write_swf(workload: Workload, path: str | PathLike[str], *, lossy: bool = Fa
     model, such as pools, and labels that were no further fields of a log: a workload with these is an error unless
     `lossy`. Names of users and accounts with numbers in the log are written as notes in the header. Demands that the
     model does not use (`log.demands`) are left out.
+
+    Parameters
+    ----------
+    workload, path
+        The jobs, and the file to write.
+    lossy
+        Write jobs with data for which the format has no field, without these data.
+
+    Examples
+    --------
+    >>> from fedsched.io.swf.log import read_swf, write_swf
+    >>> write_swf(fs.read("sample").head(50), "first.swf")
+    >>> read_swf("first.swf") == fs.read("sample").head(50)
+    True
     """
     _, lost = without_what_logs_lack(workload)
     if lost and not lossy:

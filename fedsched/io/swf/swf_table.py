@@ -44,12 +44,35 @@ _BLANKS = b" \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0"
 
 @dataclass(frozen=True, slots=True)
 class RawLog:
-    """A log's content before cleaning: `table[f]` is field f + 1 of every job line.
+    """A log's content before cleaning.
 
-    `further` has the texts of the fields from the nineteenth on, one row for each field. `columns` has data without a
-    field in the format. `found` counts what the reader left out or altered. `logged` tells whether the fields that the
-    model does not use contain data. `partitions_are_queues` tells that field 15 has the machine's partitions (then
-    field 16 has its clusters).
+    Parameters
+    ----------
+    table
+        `table[f]` is field f + 1 of every job line.
+    header
+        The header's labels and texts.
+    malformed, truncated
+        The number of malformed lines that were skipped, and whether the file was cut off.
+    further
+        The texts of the fields from the nineteenth on, one row for each field.
+    columns
+        Data without a field in the format.
+    found
+        What the reader left out or altered.
+    logged
+        Whether the fields that the model does not use contain data.
+    partitions_are_queues
+        Whether field 15 has the machine's partitions; then field 16 has its clusters.
+
+    Examples
+    --------
+    >>> from fedsched.io.swf.swf_table import read_table
+    >>> raw = read_table("sample")
+    >>> raw.rows, raw.malformed
+    (1000, 0)
+    >>> raw.table[3, :3]
+    array([10171.,    91.,   378.])
     """
 
     table: NDArray[np.float64]
@@ -77,6 +100,13 @@ def read_table(path: str | PathLike[str], *, on_error: OnError = "raise") -> Raw
         A plain, gzip, xz or bzip2 file, or the name of a shipped log.
     on_error
         What a malformed line causes: "raise" a `TraceError` that names file, line and field, or "skip" and count it.
+
+    Examples
+    --------
+    >>> from fedsched.io.swf.swf_table import read_table
+    >>> raw = read_table("sample")
+    >>> raw.table.shape
+    (18, 1000)
     """
     if on_error not in ("raise", "skip"):
         raise ValueError(f'on_error={on_error!r} must be "raise" or "skip".')

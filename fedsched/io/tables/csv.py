@@ -34,6 +34,18 @@ def write_csv(workload: Workload, path: str | PathLike[str]) -> None:
 
     The first line is a comment with name, nodes, sites, header and history as JSON. The cleaning report, which
     describes the file that was read, is not kept.
+
+    Parameters
+    ----------
+    workload, path
+        The jobs, and the file to write.
+
+    Examples
+    --------
+    >>> from fedsched.io.tables.csv import read_csv, write_csv
+    >>> write_csv(fs.read("sample").head(50), "first.csv")
+    >>> read_csv("first.csv") == fs.read("sample").head(50)
+    True
     """
     about = json.dumps({name: getattr(workload, name) for name in _ABOUT}, ensure_ascii=False)
     table = columns_of_workload(workload)
@@ -62,10 +74,23 @@ def unescaped(cell: str) -> str:
 
 
 def read_csv(path: str | PathLike[str]) -> Workload:
-    """Return the workload in a CSV file with a line of column names; submit, tasks and runtime are enough.
+    r"""Return the workload in a CSV file with a line of column names; submit, tasks and runtime are enough.
 
     Lines that begin with # are comments. Fields are separated by commas, by tabs, or, as in European spreadsheets, by
     semicolons; with semicolons numbers may have a decimal comma. A shipped workload's name may be given for a file.
+
+    Parameters
+    ----------
+    path
+        The file, plain or compressed, or the name of a shipped workload.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from fedsched.io.tables.csv import read_csv
+    >>> written = Path("jobs.csv").write_text("submit,tasks,runtime\n0,4,600\n60,8,900\n")
+    >>> read_csv("jobs.csv").tasks
+    array([4, 8])
     """
     path = workload_path(path)
     text = read_text(path)

@@ -39,7 +39,7 @@ def read_calendar(
     on_running: str | None = None,
     victims: str | None = None,
 ) -> tuple[Downtime, ...]:
-    """Return the downtimes in a file; its content tells the format.
+    r"""Return the downtimes in a file; its content tells the format.
 
     fedsched's own files are CSV, or TOML of [[downtime]] tables if the name ends in .toml. The columns of a CSV file
     are the parameters of `Downtime`; `cluster` and `begin` are needed, and an empty cell means the default. Other
@@ -68,6 +68,14 @@ def read_calendar(
         What an outage in Slurm's or Batsim's events does with running jobs, and which jobs it takes, as in `Downtime`;
         by default outages wait for jobs. With victims="recorded" all downtimes of the events close exactly their
         hosts' nodes, and each of these nodes is, or may be, a group of its own.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from fedsched.io.tables.downtimes import read_calendar
+    >>> written = Path("closed.csv").write_text("cluster,begin,end\nnorth,3600,7200\n")
+    >>> read_calendar("closed.csv")[0].end
+    7200.0
     """
     from fedsched.io.tables.calendar_terms import terms_of
 
@@ -181,7 +189,20 @@ def _value(name: str, text: str, where: str, decimal: str) -> str | float | bool
 
 
 def write_calendar(downtimes: Iterable[Downtime], path: str | PathLike[str]) -> None:
-    """Write downtimes to a CSV file that `read_calendar` reads back unchanged."""
+    """Write downtimes to a CSV file that `read_calendar` reads back unchanged.
+
+    Parameters
+    ----------
+    downtimes, path
+        The downtimes, and the file to write.
+
+    Examples
+    --------
+    >>> from fedsched.io.tables.downtimes import read_calendar, write_calendar
+    >>> write_calendar([fs.Downtime("north", 3600, 7200)], "closed.csv")
+    >>> read_calendar("closed.csv") == (fs.Downtime("north", 3600, 7200),)
+    True
+    """
     if str(path).lower().endswith(".toml"):
         raise OutputError(
             f"Cannot write {path}: a calendar is written as .csv; a federation's .toml has its downtimes."

@@ -29,6 +29,21 @@ def write_node_use(use: NodeUse, path: str | PathLike[str]) -> None:
     """Write one row for each job and node: id, start and finish of the job, cluster, the node's number in it, tasks.
 
     If some job was alone on its nodes, a last column marks such jobs.
+
+    Parameters
+    ----------
+    use, path
+        Who has which node when, and the file to write.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from fedsched.io.tables.node_use import write_node_use
+    >>> jobs = fs.Workload(submit=[0], tasks=[1], runtime=[60], demand={"cpu": [2]})
+    >>> schedule = fs.simulate(jobs, fs.NodeGroup(2, resources=(("cpu", 4),)), sharing="first")
+    >>> write_node_use(schedule.use, "use.csv")
+    >>> Path("use.csv").read_text().splitlines()[0]
+    'id,start,finish,cluster,node,tasks'
     """
     first = np.cumsum([0, *(cluster.nodes for cluster in use.federation.clusters)])
     cluster = np.searchsorted(first, use.node, side="right") - 1
@@ -56,6 +71,23 @@ def read_node_use(path: str | PathLike[str], workload: Workload, federation: Fed
 
     Its columns are id, start, finish, cluster, node (counted from 0 through the cluster), tasks and, if some job had
     its nodes exclusively, alone (yes or no).
+
+    Parameters
+    ----------
+    path
+        The file.
+    workload, federation
+        The jobs, and the machine.
+
+    Examples
+    --------
+    >>> from fedsched.io.tables.node_use import read_node_use
+    >>> node = fs.NodeGroup(2, resources=(("cpu", 4),))
+    >>> jobs = fs.Workload(submit=[0, 0], tasks=[1, 1], runtime=[60, 60], demand={"cpu": [2, 2]})
+    >>> schedule = fs.simulate(jobs, node, sharing="first")
+    >>> schedule.to_csv("use.csv")
+    >>> read_node_use("use.csv", jobs, schedule.federation).node
+    array([0, 0])
     """
     table = table_of(read_text(path), path)
     for name in COLUMNS:

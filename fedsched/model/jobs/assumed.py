@@ -125,6 +125,20 @@ class Noted(tuple[Noun, ...]):
     """A tuple with notes of a few words each; it equals the plain tuple, and is written like it.
 
     Notes say what was left out, and what was assumed because the file does not say it.
+
+    Parameters
+    ----------
+    nouns
+        What the tuple holds.
+    left_out, assumed
+        The notes.
+
+    Examples
+    --------
+    >>> from fedsched.model.jobs.assumed import Noted
+    >>> calendar = Noted([fs.Downtime("north", 3600, 7200)], assumed=["an outage waits for running jobs"])
+    >>> len(calendar), calendar.assumed
+    (1, ('an outage waits for running jobs',))
     """
 
     left_out: tuple[str, ...]

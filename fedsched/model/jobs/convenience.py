@@ -30,7 +30,13 @@ class WorkloadConvenience:
         spread: float = 4.0,
         seed: int = 0,
     ) -> Workload:
-        """Return the jobs with drawn compute fractions and task bandwidths: see `generate.communication`."""
+        """Return the jobs with drawn compute fractions and task bandwidths: see `generate.communication`.
+
+        Parameters
+        ----------
+        bandwidth, compute_fraction, spread, seed
+            As of `generate.communication`.
+        """
         from fedsched.generate.communication import communication
 
         return communication(self, bandwidth=bandwidth, compute_fraction=compute_fraction, spread=spread, seed=seed)
@@ -43,34 +49,88 @@ class WorkloadConvenience:
         maximum: float | None = None,
         seed: int = 0,
     ) -> Workload:
-        """Return the jobs with other requested times: see `generate.estimates`."""
+        """Return the jobs with other requested times: see `generate.estimates`.
+
+        Parameters
+        ----------
+        model, factor, maximum, seed
+            As of `generate.estimates`.
+
+        Examples
+        --------
+        >>> exact = fs.read("sample").with_estimates("exact")
+        >>> bool((exact.estimate == exact.runtime).all())
+        True
+        """
         from fedsched.generate.estimates import estimates
 
         return estimates(self, model, factor=factor, maximum=maximum, seed=seed)
 
     @classmethod
     def from_jobs(cls, jobs: Iterable[Job], *, name: str = "workload", nodes: int = 0) -> Workload:
-        """Return the workload of these jobs; its sites are those that the jobs name, in order of appearance."""
+        """Return the workload of these jobs; its sites are those that the jobs name, in order of appearance.
+
+        Parameters
+        ----------
+        jobs
+            The jobs.
+        name, nodes
+            The workload's name, and the number of nodes of its machine (0 = unknown).
+
+        Examples
+        --------
+        >>> fs.Workload.from_jobs([fs.Job(id=1, submit=0, tasks=4, runtime=600, estimate=900)], name="one").name
+        'one'
+        """
         from fedsched.io.tables.frame import workload_of_rows
 
         return workload_of_rows(list(jobs), name=name, nodes=nodes)
 
     @staticmethod
     def merge(*workloads: Workload, sites: Sequence[str] | None = None, name: str = "merged") -> Workload:
-        """Return several logs as one: one site per log, sorted by submit, renumbered, with separate users."""
+        """Return several logs as one: one site per log, sorted by submit, renumbered, with separate users.
+
+        Parameters
+        ----------
+        workloads
+            The logs.
+        sites
+            The name of each log's site; None: the names of the logs.
+        name
+            The name of the merged workload.
+
+        Examples
+        --------
+        >>> log = fs.read("sample").head(50)
+        >>> both = fs.Workload.merge(log, log, sites=["north", "south"])
+        >>> len(both), both.sites
+        (100, ('north', 'south'))
+        """
         from fedsched.generate.merge import merged
 
         return merged(workloads, sites=sites, name=name)
 
     @classmethod
     def read(cls, path: str | Path, *, format: str | None = None) -> Workload:
-        """Return the workload in a file; the suffix tells the format unless `format` does."""
+        """Return the workload in a file; the suffix tells the format unless `format` does.
+
+        Parameters
+        ----------
+        path, format
+            As of `fedsched.read`.
+        """
         from fedsched.io import read
 
         return read(path, format=format)
 
     def write(self: Workload, path: str | Path, *, format: str | None = None) -> None:
-        """Write the workload to a file; the suffix tells the format unless `format` does."""
+        """Write the workload to a file; the suffix tells the format unless `format` does.
+
+        Parameters
+        ----------
+        path, format
+            As of `fedsched.write`.
+        """
         from fedsched.io import write
 
         write(self, path, format=format)
@@ -86,7 +146,15 @@ class WorkloadConvenience:
     def from_frame(
         cls, frame: pd.DataFrame | Mapping[str, ArrayLike], *, name: str | None = None, nodes: int | None = None
     ) -> Workload:
-        """Return the workload in a table with the columns of `to_frame`; submit, tasks and runtime suffice."""
+        """Return the workload in a table with the columns of `to_frame`; submit, tasks and runtime suffice.
+
+        Parameters
+        ----------
+        frame
+            The table, one row per job: a DataFrame, or a dict of columns.
+        name, nodes
+            The workload's name, and the number of nodes of its machine; None: those that `to_frame` wrote down.
+        """
         from fedsched.io.tables.frame import workload_of_frame
 
         return workload_of_frame(frame, name=name, nodes=nodes)

@@ -38,7 +38,29 @@ OPTIONAL: dict[str, type[JobColumns]] = EXTRAS | {"log": LogColumns}
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One row of a workload."""
+    """One row of a workload.
+
+    Parameters
+    ----------
+    id, submit, tasks, runtime, estimate
+        Its number, when it is submitted, its tasks, its run time and its requested time, in seconds.
+    origin, allowed
+        The site at which it was submitted, and the sites that it may use, by name; None: no origin, and all sites.
+    compute_fraction, task_bandwidth
+        The share of the run time that computes, and the bytes a second that each task sends.
+    user
+        The user's number; -1 = unknown.
+    pools, after, begin, held, cancel_at, feedback, labels, demand, layout, alternatives, watts, slack, nice, gear
+        As of `Workload`, for this job alone; None: nothing of the kind.
+
+    Examples
+    --------
+    >>> job = fs.read("sample")[0]
+    >>> job.tasks, job.runtime, job.estimate
+    (1, 10171.0, 43200.0)
+    >>> fs.Workload.from_jobs([fs.Job(id=1, submit=0, tasks=4, runtime=600, estimate=900)])
+    <Workload 'workload': 1 job>
+    """
 
     id: int
     submit: float

@@ -67,6 +67,18 @@ class LogColumns(JobColumns):
     They are those of the Standard Workload Format and two more: the measured joules, and what else a job asks for
     (`Demand`). All are float64 (whole numbers below 2^53 are exact). A column with the same value for every job takes
     no memory.
+
+    Parameters
+    ----------
+    jobs
+        The number of jobs.
+    columns
+        Arrays of one number a job, by the name of the column; columns that are left out are unknown.
+
+    Examples
+    --------
+    >>> fs.read("sample").log.wait[:4]
+    array([-1., -1., -1., -1.])
     """
 
     PREFIX = "log."
@@ -148,7 +160,16 @@ def _compact(values: NDArray[np.float64], jobs: int) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleaningReport:
-    """What reading a log dropped or altered: one count per reason; every row is counted once."""
+    """What reading a log dropped or altered: one count per reason; every row is counted once.
+
+    Examples
+    --------
+    >>> report = fs.read("sample").cleaning
+    >>> report.records, report.kept
+    (1000, 1000)
+    >>> print(report)
+    1,000 of 1,000 records kept
+    """
 
     records: int
     kept: int

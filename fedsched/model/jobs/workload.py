@@ -96,6 +96,16 @@ class Workload(WorkloadConvenience):
     log, name, nodes, header, cleaning, history
         Of a log: its other columns, its name, its machine's number of nodes (0 = unknown), its header, what reading
         dropped or altered, and the operations that made this workload.
+
+    Examples
+    --------
+    >>> fs.Workload(submit=[0, 60], tasks=[4, 8], runtime=[600, 900], estimate=[1200, 1200])
+    <Workload 'workload': 2 jobs>
+    >>> log = fs.read("sample")
+    >>> log.head(3).tasks
+    array([ 1,  8, 16])
+    >>> len(log), round(log.load(), 2), round(log.scale_load(1.2).load(), 2)
+    (1000, 0.8, 0.96)
     """
 
     submit: NDArray[np.float64]
@@ -233,18 +243,49 @@ class Workload(WorkloadConvenience):
         return self.take(np.arange(min(jobs, len(self))))._noted(f"head({jobs})")
 
     def window(self, begin: float, end: float) -> Workload:
-        """Return the jobs with begin <= submit < end."""
+        """Return the jobs with begin <= submit < end.
+
+        Parameters
+        ----------
+        begin, end
+            Seconds of the log's clock, `end` excluded.
+
+        Examples
+        --------
+        >>> len(fs.read("sample").window(0, 86_400))
+        214
+        """
         if not begin < end:
             raise ValueError(f"window({begin}, {end}): the window must begin before it ends.")
         return self.take(np.flatnonzero((self.submit >= begin) & (self.submit < end)))._noted(f"window({begin}, {end})")
 
     def filter(self, mask: ArrayLike | Callable[[Workload], ArrayLike]) -> Workload:
-        """Return the jobs for which the mask is true: booleans, or a function that maps the workload to booleans."""
+        """Return the jobs for which the mask is true: booleans, or a function that maps the workload to booleans.
+
+        Examples
+        --------
+        >>> log = fs.read("sample")
+        >>> len(log.filter(lambda jobs: jobs.tasks >= 64)), len(log.filter(log.runtime < 60))
+        (54, 422)
+        """
         kept = row_mask("filter", mask(self) if callable(mask) else mask, len(self))
         return self.take(np.flatnonzero(kept))._noted(f"filter: {int(kept.sum())} of {counted(len(self), 'job')} kept")
 
     def sample(self, jobs: int, *, seed: int = 0) -> Workload:
-        """Return this many jobs, drawn at random without replacement, in the order of the table."""
+        """Return this many jobs, drawn at random without replacement, in the order of the table.
+
+        Parameters
+        ----------
+        jobs
+            The number of jobs.
+        seed
+            The seed of the draw.
+
+        Examples
+        --------
+        >>> len(fs.read("sample").sample(100, seed=1))
+        100
+        """
         jobs, seed = whole("sample", "jobs", jobs), seed_of("sample", seed)
         if not 0 <= jobs <= len(self):
             raise ValueError(f"sample({jobs}): the number of jobs must lie between 0 and the workload's {len(self)}.")
@@ -271,6 +312,12 @@ class Workload(WorkloadConvenience):
         """Return the jobs with all times between submits divided by the factor: 2 doubles the load.
 
         The log's recorded waits are dropped because they belong to another load.
+
+        Examples
+        --------
+        >>> log = fs.read("sample")
+        >>> round(log.scale_load(2).load() / log.load(), 6)
+        2.0
         """
         if not (np.isfinite(factor) and factor > 0):
             raise ValueError(f"scale_load({factor}): the factor must be finite and above 0.")
@@ -282,7 +329,23 @@ class Workload(WorkloadConvenience):
     def with_sites(
         self, sites: Sequence[str], *, origin: ArrayLike | None = None, allowed: ArrayLike | None = None
     ) -> Workload:
-        """Return the jobs with these sites; without `origin` the present sites are renamed in their order."""
+        """Return the jobs with these sites; without `origin` the present sites are renamed in their order.
+
+        Parameters
+        ----------
+        sites
+            The names of the sites.
+        origin
+            The index of each job's site; None: the present sites are renamed in their order.
+        allowed
+            Which sites each job may use: booleans of shape (jobs, sites); None: all.
+
+        Examples
+        --------
+        >>> jobs = fs.Workload(submit=[0, 0], tasks=[1, 1], runtime=[60, 60])
+        >>> jobs.with_sites(["north", "south"], origin=[0, 1])[1].origin
+        'south'
+        """
         from fedsched.model.jobs.transformations import with_sites
 
         return with_sites(self, sites, origin, allowed)._noted(f"with_sites({', '.join(sites)})")
@@ -321,7 +384,13 @@ class Workload(WorkloadConvenience):
         return float(np.dot(self.tasks, self.runtime))
 
     def load(self, nodes: int | None = None) -> float:
-        """Return the offered load: area / (nodes × time between the first and the last submit)."""
+        """Return the offered load: area / (nodes × time between the first and the last submit).
+
+        Examples
+        --------
+        >>> round(fs.read("sample").load(), 2), round(fs.read("sample").load(256), 2)
+        (0.8, 0.4)
+        """
         size = self.nodes if nodes is None else nodes
         if size < 1:
             raise ValueError(f"load: nodes={size}; the machine's size is unknown: give load(nodes=...).")

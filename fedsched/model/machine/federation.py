@@ -57,13 +57,39 @@ MOST_NODES = 2**31 - 1  # of a group: sums over groups and products with tasks s
 class NodeGroup:
     """Identical nodes of one cluster; a node runs one task at a time. Defaults are marked as assumed.
 
-    Jobs may ask for nodes with some of the `features`, by their label of that name, and for nodes with enough of the
-    `resources`, numbers by name, by their `demand`: {"cpu": 40, "memory": 187_000, "gpu": 2}. Among equally fast groups
-    of a cluster, jobs take the one of the least `weight` first. If a federation's `power` switches idle nodes off, they
-    draw `off_watts` while off. Shutting down takes `shutdown_seconds` at `shutdown_watts` (default: the idle watts) and
-    booting takes `boot_seconds` at `boot_watts` (default: the busy watts). `nodes` names the group's nodes in its
-    cluster ("0-15,20") if they are not the next ones; then all groups of the cluster need it. `gears` are slower modes
-    of the nodes, as (share of the speed, watts): ((0.8, 160.0), (0.6, 130.0)) are gears 1 and 2.
+    Parameters
+    ----------
+    count
+        The number of nodes.
+    speed
+        How much faster than a reference node they are: a job's run time is divided by it.
+    busy_watts, idle_watts
+        What a node draws while it runs a task, and while it is idle.
+    name
+        The name of the group.
+    features
+        Words; jobs may ask for nodes with some of them, by their label "features".
+    resources
+        Amounts by name, of which jobs may ask for enough, by their `demand`: (("cpu", 40), ("gpu", 2)).
+    weight
+        Among equally fast groups of a cluster, jobs take the one of the least weight first.
+    off_watts
+        What a node draws while it is off, if the federation's `power` switches idle nodes off.
+    boot_seconds, boot_watts, shutdown_seconds, shutdown_watts
+        How long booting and shutting down take, and what a node draws meanwhile: by default the busy watts while it
+        boots and the idle watts while it shuts down.
+    nodes
+        The numbers of the group's nodes in its cluster ("0-15,20") if they are not the next ones; then all groups of
+        the cluster need it.
+    gears
+        Slower modes of the nodes, as (share of the speed, watts): ((0.8, 160.0), (0.6, 130.0)) are gears 1 and 2.
+
+    Examples
+    --------
+    >>> fs.NodeGroup(16, speed=1.5, busy_watts=180, idle_watts=90)
+    NodeGroup(count=16, speed=1.5, busy_watts=180, idle_watts=90, name='')
+    >>> fs.NodeGroup(4, resources=(("cpu", 40), ("gpu", 2)), features=("a100",)).features
+    ('a100',)
     """
 
     count: int
@@ -124,7 +150,23 @@ class NodeGroup:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """One or more node groups behind one uplink of `uplink` bytes a second: a number, or a text like "1.25G"."""
+    """One or more node groups behind one uplink.
+
+    Parameters
+    ----------
+    name
+        The cluster's name, distinct within a federation.
+    groups
+        Its groups of equal nodes.
+    uplink
+        The bandwidth to the central switch in bytes a second, as a number or a text; by default infinite.
+
+    Examples
+    --------
+    >>> cluster = fs.Cluster("north", (fs.NodeGroup(16, speed=2.0), fs.NodeGroup(8)), uplink="1.25G")
+    >>> cluster.nodes, cluster.uplink
+    (24, 1250000000.0)
+    """
 
     name: str
     groups: tuple[NodeGroup, ...]
@@ -171,7 +213,23 @@ class Cluster:
 class Pool:
     """An amount of something that jobs hold besides nodes: licences of one kind, gigabytes of a burst buffer.
 
-    It belongs to the federation, or to one `cluster`; then jobs that need some of it run on this cluster's nodes.
+    Parameters
+    ----------
+    name
+        The name by which jobs ask for it.
+    amount
+        How much of it there is.
+    cluster
+        The cluster that it belongs to; jobs that need some of it then run on this cluster's nodes. None (default): it
+        belongs to the federation.
+
+    Examples
+    --------
+    >>> licences = fs.Pool("matlab", 2)
+    >>> machine = fs.Federation((fs.Cluster("north", (fs.NodeGroup(16),)),), pools=(licences,))
+    >>> jobs = fs.Workload(submit=[0, 0], tasks=[1, 1], runtime=[60, 60], pools={"matlab": [2, 1]})
+    >>> fs.simulate(jobs, machine).start
+    array([ 0., 60.])
     """
 
     name: str
@@ -200,9 +258,31 @@ class Pool:
 class Federation(FederationConvenience):
     """Clusters joined by one non-blocking central switch, and what their jobs share besides nodes.
 
-    `power` is the policy that switches idle nodes off: None (default, all are always on), or `Timeout`, `Reserve` or
-    `Planned` of `fedsched.policies`. If a signal caps the power, `cap` says how long a job's power must fit under it:
-    during its planned "run" (default), or at its start only ("now").
+    Parameters
+    ----------
+    clusters
+        The clusters, each with a name of its own.
+    name, description
+        The name in tables, and a text about the machine.
+    pools, partitions, calendar, limits, signals
+        What jobs share besides nodes: pools, partitions, downtimes, limits on users, and prices, carbon or power caps.
+    power
+        The policy that switches idle nodes off: None (default, all are always on), or `Timeout`, `Reserve` or `Planned`
+        of `fedsched.policies`.
+    cap
+        How long a job's power must fit under a power cap: during its planned "run" (default), or at its start only
+        ("now").
+
+    Examples
+    --------
+    >>> federation = fs.read_federation("example")
+    >>> print(federation)
+    example: 4 clusters, 160 nodes (north 64, south 48, east 32, west 16)
+    >>> federation.nodes
+    160
+    >>> south = fs.Cluster("south", (fs.NodeGroup(32), fs.NodeGroup(8, speed=1.5)))
+    >>> print(fs.Federation((fs.Cluster("north", (fs.NodeGroup(16),)), south)))
+    federation: 2 clusters, 56 nodes (north 16, south 40)
     """
 
     clusters: tuple[Cluster, ...]
@@ -378,7 +458,15 @@ class Federation(FederationConvenience):
         return numbered or all(site in names for site in sites)
 
     def groups_allowed(self, sites: Sequence[str], allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return jobs × groups: whether a job that may use these of a workload's sites may use a group."""
+        """Return jobs × groups: whether a job that may use these of a workload's sites may use a group.
+
+        Parameters
+        ----------
+        sites
+            The workload's sites.
+        allowed
+            Which of them each job may use: booleans of shape (jobs, sites).
+        """
         of_cluster = np.zeros((len(allowed), len(self.clusters)), dtype=np.bool_)
         of_cluster[:, self.clusters_of_sites(sites)] = allowed
         return of_cluster[:, np.array(self.group_cluster)]
@@ -410,13 +498,43 @@ class Federation(FederationConvenience):
         idle_watts: float = DEFAULT_IDLE_WATTS,
         name: str = "cluster",
     ) -> Federation:
-        """Return one cluster of identical nodes: the classic machine of a workload log."""
+        """Return one cluster of identical nodes: the classic machine of a workload log.
+
+        Parameters
+        ----------
+        nodes
+            The number of nodes.
+        speed, busy_watts, idle_watts
+            Of each node, as of `NodeGroup`.
+        name
+            The cluster's name.
+
+        Examples
+        --------
+        >>> fs.Federation.homogeneous(128).nodes
+        128
+        """
         group = NodeGroup(nodes, speed, busy_watts, idle_watts)
         return cls((Cluster(name, (group,)),), name=name)
 
     @classmethod
     def of(cls, *sizes: int, uplink: float | str = UNLIMITED, name: str = "federation") -> Federation:
-        """Return a federation of equal-speed clusters with the given node counts."""
+        """Return a federation of equal-speed clusters with the given node counts.
+
+        Parameters
+        ----------
+        sizes
+            The number of nodes of each cluster.
+        uplink
+            The bandwidth of each cluster's uplink in bytes a second.
+        name
+            The federation's name.
+
+        Examples
+        --------
+        >>> print(fs.Federation.of(64, 32, uplink="1G"))
+        federation: 2 clusters, 96 nodes (C1 64, C2 32)
+        """
         rate = _rate_of("C1", uplink)
         clusters = [Cluster(f"C{k + 1}", (NodeGroup(size, 1.0),), rate) for k, size in enumerate(sizes)]
         return cls(tuple(clusters), name=name)

@@ -38,6 +38,14 @@ class Limit:
         job's CPUs are the CPUs that it demands of each of its nodes, one per node by default.
     names
         The users (by name or number), accounts, ... with this limit; none (default) = each of them has it.
+
+    Examples
+    --------
+    >>> one_each = fs.Limit("user", jobs=1)
+    >>> machine = fs.Federation((fs.Cluster("north", (fs.NodeGroup(4),)),), limits=(one_each,))
+    >>> jobs = fs.Workload(submit=[0, 0, 0], tasks=[1, 1, 1], runtime=[60, 60, 60], user=[7, 7, 8])
+    >>> fs.simulate(jobs, machine).start
+    array([ 0., 60.,  0.])
     """
 
     of: str

@@ -50,6 +50,13 @@ class Partition:
     factor
         Its weight in the priorities of its jobs, as Slurm's PriorityJobFactor; None (default) = 1. A factor in the
         scheduler's slurm.conf takes precedence.
+
+    Examples
+    --------
+    >>> short = fs.Partition("short", (("north", "0-3"),), max_time=3600)
+    >>> machine = fs.Federation((fs.Cluster("north", (fs.NodeGroup(16),)),), partitions=(short,))
+    >>> machine.partitions[0].name
+    'short'
     """
 
     name: str

@@ -32,7 +32,13 @@ class Eligible(NamedTuple):
 
 
 class Integrals(NamedTuple):
-    """The integrals of a run, by metric name and in the order of their columns; NaN = not known."""
+    """The integrals of a run, by metric name and in the order of their columns; NaN = not known.
+
+    Examples
+    --------
+    >>> fs.simulate(fs.read("sample").head(50), fs.read_federation("example")).integrals.requeues
+    0.0
+    """
 
     saturated_seconds: float = math.nan
     loss_of_capacity: float = math.nan

@@ -37,9 +37,24 @@ MOST_TOGETHER = 2**62  # sums up to this stay exact
 class NodeUse:
     """How many tasks each job had on each node from its start to its finish: one row per job and node.
 
-    `start`, `finish` and `alone` (whether the job had its nodes to itself) have one entry per job of the workload.
-    `job` is a row of the workload, and `node` a node number that runs through the federation, cluster by cluster.
-    `devices` has one row per known part of a GPU: job, node, device, thousandths; None if nothing is known.
+    Parameters
+    ----------
+    workload, federation
+        The jobs, and the machine.
+    start, finish, alone
+        When each job started and ended, and whether it had its nodes to itself: one entry per job of the workload.
+    job, node, tasks
+        The row of the job, the number of the node, counted through the federation cluster by cluster, and the tasks.
+    devices
+        One row per known part of a GPU: job, node, device, thousandths; None if nothing is known.
+
+    Examples
+    --------
+    >>> node = fs.NodeGroup(2, resources=(("cpu", 4),))
+    >>> jobs = fs.Workload(submit=[0, 0], tasks=[2, 1], runtime=[60, 60], demand={"cpu": [4, 2]})
+    >>> use = fs.simulate(jobs, node, sharing="first").use
+    >>> use.job, use.node, use.start
+    (array([0, 0, 1]), array([0, 1, 0]), array([ 0., 60.]))
     """
 
     workload: Workload
@@ -109,7 +124,15 @@ class NodeUse:
         return node_seconds(self.shares, self.start, self.finish, t0)
 
     def take(self, rows: NDArray[np.int64], workload: Workload) -> NodeUse:
-        """Return the node use of some jobs, given by row; `workload` is the workload of these jobs."""
+        """Return the node use of some jobs, given by row; `workload` is the workload of these jobs.
+
+        Parameters
+        ----------
+        rows
+            The jobs.
+        workload
+            The workload of these jobs.
+        """
         new = np.full(len(self.workload), -1)
         new[rows] = np.arange(len(rows))
         kept, devices = new[self.job] >= 0, self.devices

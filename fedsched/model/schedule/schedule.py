@@ -38,6 +38,13 @@ class Schedule(Read, ScheduleConvenience):
     how instants, uplinks and estimates were read; its fields may be given one by one, as may the integrals of the run.
     The schedule tells what happened up to the time `until`; to the end if that is infinite. `promises` says since when
     jobs had their nodes, if nodes may have had to boot; `delays` holds the seconds by which a plan delayed each job.
+
+    Examples
+    --------
+    >>> schedule = fs.simulate(fs.read("sample").head(50), fs.read_federation("example"), "easy")
+    >>> round(schedule.makespan), schedule.wait[:3]
+    (109599, array([0., 0., 0.]))
+    >>> schedule.verify()
     """
 
     workload: Workload
@@ -241,7 +248,14 @@ class Schedule(Read, ScheduleConvenience):
         return implausible_values(self.workload, self.federation)
 
     def metrics(self, *, users: bool = True) -> Metrics:
-        """Return the metric row of the jobs that have finished."""
+        """Return the metric row of the jobs that have finished.
+
+        Examples
+        --------
+        >>> schedule = fs.simulate(fs.read("sample").head(50), fs.read_federation("example"), "easy")
+        >>> round(schedule.metrics().mean_wait)
+        9935
+        """
         from fedsched.model.power.watts import wasted_by
         from fedsched.model.schedule.drained import drain_loss
         from fedsched.model.schedule.metrics import measured, metrics_of
@@ -324,7 +338,13 @@ class Schedule(Read, ScheduleConvenience):
     def violations(
         self, *, tolerance: float = 1e-9, caps: NDArray[np.int64] | None = None, claimed: Metrics | None = None
     ) -> list[str]:
-        """Return all violations of the model, one line each."""
+        """Return all violations of the model, one line each.
+
+        Parameters
+        ----------
+        tolerance, caps, claimed
+            As of `verify`.
+        """
         from fedsched.model.verify.verification import violations
 
         return violations(self, tolerance=tolerance, caps=caps, claimed=claimed)
@@ -332,7 +352,17 @@ class Schedule(Read, ScheduleConvenience):
     def verify(
         self, *, tolerance: float = 1e-9, caps: NDArray[np.int64] | None = None, claimed: Metrics | None = None
     ) -> None:
-        """Raise a ScheduleError that names the first violation of the model, if there is one."""
+        """Raise a ScheduleError that names the first violation of the model, if there is one.
+
+        Parameters
+        ----------
+        tolerance
+            The largest relative error of times.
+        caps
+            Jobs × groups: how many nodes of each group a job may use; None: no caps.
+        claimed
+            Metrics to check against recomputed ones.
+        """
         if found := self.violations(tolerance=tolerance, caps=caps, claimed=claimed):
             more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
             raise ScheduleError(f"{found[0]}{more}")

@@ -22,7 +22,28 @@ if TYPE_CHECKING:
 
 
 class Workflow(NamedTuple):
-    """A set of jobs tied by conditions, with its measures; NaN if not all jobs have ended."""
+    """A set of jobs tied by conditions, with its measures; NaN if not all jobs have ended.
+
+    Parameters
+    ----------
+    first
+        The id of its first job, in (submit, id) order.
+    jobs, unfinished
+        The number of jobs, and of those that did not run to their end.
+    submit
+        The submit of its first job.
+    makespan
+        The seconds from then to the last end.
+    critical_path
+        A lower bound on the makespan, on any machine of these nodes.
+
+    Examples
+    --------
+    >>> jobs = fs.Workload(submit=[0, 0], tasks=[2, 2], runtime=[60, 30], after=["", "afterok:1"])
+    >>> workflow, = fs.simulate(jobs, 4).workflows()
+    >>> workflow.jobs, workflow.makespan, workflow.critical_path
+    (2, 90.0, 90.0)
+    """
 
     first: int  # the id of its first job, in (submit, id) order
     jobs: int

@@ -65,6 +65,13 @@ class Downtime:
     users, accounts
         Users (by the jobs' label "user" or user number) and accounts (by the label "account") that may use a
         reservation; none (default) = all.
+
+    Examples
+    --------
+    >>> maintenance = fs.Downtime("north", begin=100, end=500)
+    >>> machine = fs.Federation((fs.Cluster("north", (fs.NodeGroup(4),)),), calendar=(maintenance,))
+    >>> fs.simulate(fs.Workload(submit=[0, 50], tasks=[4, 4], runtime=[60, 60]), machine).start
+    array([  0., 500.])
     """
 
     cluster: str

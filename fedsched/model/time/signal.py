@@ -40,10 +40,11 @@ class Signal:
 
     Parameters
     ----------
-    Seconds on the workload's clock, ascending, and as many values; only prices may be below 0.
-        Seconds of the workload's clock, ascending, and as many values, none below 0 but prices.
-    "g/kWh", "kg/MWh" and the like for carbon; any currency per kWh or MWh ("EUR/MWh") for a price; "W", "kW" or
-    "MW" for a cap on the power draw.
+    times, values
+        Seconds on the workload's clock, ascending, and as many values; only prices may be below 0.
+    unit
+        "g/kWh", "kg/MWh" and the like for carbon; any currency per kWh or MWh ("EUR/MWh") for a price; "W", "kW" or
+        "MW" for a cap on the power draw.
     cluster
         The cluster it applies to; none (default) = all clusters without one of their own. A cap without a cluster
         applies to all clusters together, whatever caps they have of their own.
@@ -57,6 +58,16 @@ class Signal:
     forecast
         The signal that plans use instead, of the same unit and cluster; none (default) = plans know the signal itself.
         Figures always use the signal itself. Only plans use the forecast.
+    notes
+        What reading its file assumed or altered.
+
+    Examples
+    --------
+    >>> price = fs.Signal(times=(0, 3600), values=(80, 40), unit="EUR/MWh", beyond="repeat")
+    >>> price.kind
+    'price'
+    >>> price.until
+    7200.0
     """
 
     times: tuple[float, ...]
@@ -170,7 +181,13 @@ class Signal:
         return self.where[0].lower() + self.where[1:]
 
     def priced(self, joules: float) -> float:
-        """Return the sum of joules times values in currency or in kilograms of CO2."""
+        """Return the sum of joules times values in currency or in kilograms of CO2.
+
+        Examples
+        --------
+        >>> fs.Signal(times=(0,), values=(80,), unit="EUR/MWh").priced(joules=3.6e9 * 80)
+        80.0
+        """
         what, _, energy = self.unit.partition("/")
         return joules * KILOGRAMS.get(what, 1.0) / JOULES[energy]
 
@@ -180,7 +197,13 @@ class Signal:
         return self.values[0] if len(set(self.values)) == 1 else None
 
     def check_reach(self, begin: float, end: float) -> None:
-        """Raise if the signal has no value somewhere from begin to end."""
+        """Raise if the signal has no value somewhere from begin to end.
+
+        Parameters
+        ----------
+        begin, end
+            Seconds of the workload's clock.
+        """
         assert self.until is not None
         if self.beyond == "repeat":
             return

@@ -38,7 +38,14 @@ BASELINES = "baselines"  # listed in `unverified` if they were not simulated aga
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlannedQueue:
-    """A plan: queue order, caps and rules; or a policy by name; or, for a search in packages, the schedule itself."""
+    """A plan: queue order, caps and rules; or a policy by name; or, for a search in packages, the schedule itself.
+
+    Examples
+    --------
+    >>> plan = fs.optimize(fs.read("sample").head(20), 128, evaluations=500, seed=1).front.plans[0]
+    >>> plan.order is not None or plan.policy != ""
+    True
+    """
 
     order: NDArray[np.int64] | None = None
     caps: NDArray[np.int64] | None = None
@@ -62,7 +69,14 @@ class PlannedQueue:
 
 @dataclass(frozen=True, slots=True)
 class Settings(Read):
-    """The search's reading of the problem and its arguments, as needed to repeat it."""
+    """The search's reading of the problem and its arguments, as needed to repeat it.
+
+    Examples
+    --------
+    >>> settings = fs.optimize(fs.read("sample").head(20), 128, evaluations=500, seed=1).settings
+    >>> settings.evaluations, settings.submits
+    (500, 'now')
+    """
 
     submits: str = "now"
     reading: Reading = CLAIRVOYANT
@@ -84,6 +98,12 @@ class Front(FrontConvenience):
     """The plans that no other found plan dominates, sorted by the first objective.
 
     They are chosen by what is known at the decision; their values are of what came.
+
+    Examples
+    --------
+    >>> front = fs.optimize(fs.read("sample").head(20), 128, evaluations=500, seed=1).front
+    >>> front.objectives, len(front.plans) == len(front.values)
+    (('makespan', 'energy'), True)
     """
 
     objectives: tuple[str, ...]
@@ -124,7 +144,14 @@ class Front(FrontConvenience):
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A policy's values on the same problem with the same knowledge."""
+    """A policy's values on the same problem with the same knowledge.
+
+    Examples
+    --------
+    >>> result = fs.optimize(fs.read("sample").head(20), 128, evaluations=500, seed=1)
+    >>> [baseline.policy for baseline in result.baselines][:2]
+    ['fcfs', 'easy']
+    """
 
     policy: str
     values: tuple[float, ...]
@@ -135,7 +162,16 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result(ResultConvenience):
-    """The result of a search: the front, and everything needed to judge and to repeat it."""
+    """The result of a search: the front, and everything needed to judge and to repeat it.
+
+    Examples
+    --------
+    >>> result = fs.optimize(fs.read("sample").head(20), 128, evaluations=500, seed=1)
+    >>> result.evaluations, result.objectives
+    (500, ('makespan', 'energy'))
+    >>> round(result.best("makespan").makespan) == round(result.value("makespan"))
+    True
+    """
 
     workload: Workload  # as planned: with submits="now" all jobs wait at t0
     federation: Federation
@@ -235,6 +271,12 @@ class Result(ResultConvenience):
             Limits on objectives that the plan must keep, as numbers or relative to a baseline's value:
             `result.choose("energy", within={"mean_wait": "easy+5%"})` is the least energy with a mean wait at most 5 %
             above EASY's.
+
+        Examples
+        --------
+        >>> result = fs.optimize(fs.read("sample").head(20), 128, evaluations=500, seed=1)
+        >>> result.choose("makespan").makespan <= result.choose("energy").makespan
+        True
         """
         from fedsched.optimize.result.choosing import chosen_index
 
@@ -259,6 +301,13 @@ class Result(ResultConvenience):
         """Return the share by which the best plan improves on a baseline: below its value, or above if maximised.
 
         NaN if the two have different numbers of jobs with an end.
+
+        Parameters
+        ----------
+        policy
+            The name of the baseline.
+        objective
+            The objective; None: the first.
         """
         name = objective or self.objectives[0]
         for baseline in self.baselines:

@@ -56,6 +56,12 @@ class Rolling:
     -----
     Plans see only the users' estimates, of waiting and running jobs alike (with `simulate(..., knowledge="runtime")`:
     true run times).
+
+    Examples
+    --------
+    >>> policy = fs.Rolling(evaluations=50, window=10)
+    >>> fs.simulate(fs.read("sample").head(30), 128, policy).complete
+    True
     """
 
     shares_nodes: ClassVar[bool] = True  # it also plans on shared nodes
@@ -112,7 +118,13 @@ class Rolling:
         return 0.0 if isinstance(self.every, str) else float(self.every)
 
     def rules(self, workload: Workload, federation: Federation) -> Rules:
-        """Return the rules until the first plan: EASY."""
+        """Return the rules until the first plan: EASY.
+
+        Parameters
+        ----------
+        workload, federation
+            The jobs and the machine; not used.
+        """
         order = "fcfs" if workload.feedback is None else np.lexsort((workload.id, workload.submit))  # a plan's order
         return Rules(order=order, dispatch="easy", placement=self.placement or "fastest", name=str(self))
 

@@ -23,6 +23,18 @@ def pymoo_problem(problem: PackedProblem) -> Problem:
     """Return the problem for pymoo: real vectors in [0, 1] (n keys, n·G weights), with all objectives at once.
 
     `problem.rows_of_keys(result.X)` returns the plans of a pymoo result, `problem.schedule(row)` a plan's schedule.
+
+    Parameters
+    ----------
+    problem
+        The jobs, the machine and the objectives, as a `SearchProblem`.
+
+    Examples
+    --------
+    >>> objectives = fs.search.Objectives.of(["makespan", "energy"])
+    >>> problem = fs.search.SearchProblem(fs.read("sample").head(20), fs.Federation.of(128), objectives)
+    >>> fs.search.pymoo_problem(problem).n_obj
+    2
     """
     from pymoo.core.problem import Problem
 
@@ -56,6 +68,23 @@ def deap_toolbox(
     It registers `rows(count)` (random plans), `evaluate(rows)` (the first objective), `map(evaluate, rows)` (all at
     once), `select(values, count, rng)` (binary tournament), `mate(rows, pairs)` and `mutate(rows, moves)`. The
     operators' random streams depend on (seed, generation): make a new toolbox for each generation.
+
+    Parameters
+    ----------
+    problem
+        The jobs, the machine and the objectives, as a `SearchProblem`.
+    seed, generation
+        What the operators' random streams depend on.
+    evaluate
+        Called with rows in place of the problem's own evaluation.
+
+    Examples
+    --------
+    >>> objectives = fs.search.Objectives.of("makespan")
+    >>> problem = fs.search.SearchProblem(fs.read("sample").head(20), fs.Federation.of(128), objectives)
+    >>> toolbox = fs.search.deap_toolbox(problem, seed=1)
+    >>> toolbox.evaluate(toolbox.rows(4)).shape
+    (4,)
     """
     from deap import base
 
@@ -77,6 +106,21 @@ def deap_individual_toolbox(problem: PackedProblem, *, seed: int = 0) -> base.To
 
     An individual is a row with a `fitness` over all objectives. You register the selection, `select`, yourself: for
     example `deap.tools.selNSGA2`.
+
+    Parameters
+    ----------
+    problem
+        The jobs, the machine and the objectives, as a `SearchProblem`.
+    seed
+        The seed of all random draws.
+
+    Examples
+    --------
+    >>> objectives = fs.search.Objectives.of(["makespan", "energy"])
+    >>> problem = fs.search.SearchProblem(fs.read("sample").head(20), fs.Federation.of(128), objectives)
+    >>> toolbox = fs.search.deap_individual_toolbox(problem, seed=1)
+    >>> len(toolbox.evaluate(toolbox.population(4)[0]))
+    2
     """
     from deap import base
 

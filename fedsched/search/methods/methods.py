@@ -19,7 +19,22 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Method(Protocol):
-    """A search in steps; each step gets the run. Its state is plain data: arrays, numbers, words."""
+    """A search in steps; each step gets the run. Its state is plain data: arrays, numbers, words.
+
+    Examples
+    --------
+    >>> from fedsched.search.methods.methods import Method
+    >>> class RandomPlans:
+    ...     def step(self, run):
+    ...         run.evaluate(run.random_rows(10))
+    ...         return True
+    ...     def state(self):
+    ...         return {}
+    ...     def restore(self, saved, run):
+    ...         pass
+    >>> isinstance(RandomPlans(), Method)
+    True
+    """
 
     def step(self, run: Run) -> bool:
         """Do one generation, or the like, and return whether there is more to do."""
@@ -30,22 +45,71 @@ class Method(Protocol):
         ...
 
     def restore(self, saved: Saved, run: Run) -> None:
-        """Continue from a saved state; raise an UnfitError if it does not fit this run's problem."""
+        """Continue from a saved state; raise an UnfitError if it does not fit this run's problem.
+
+        Parameters
+        ----------
+        saved
+            What `state` returned.
+        run
+            The run that goes on.
+        """
         ...
 
 
 @runtime_checkable
 class Welcoming(Protocol):
-    """A method that accepts plans from another island."""
+    """A method that accepts plans from another island.
+
+    Examples
+    --------
+    >>> from fedsched.search.methods.methods import Welcoming
+    >>> class Keeper:
+    ...     def welcome(self, rows, values):
+    ...         self.kept = list(rows)
+    >>> isinstance(Keeper(), Welcoming)
+    True
+    """
 
     def welcome(self, rows: Sequence[Ints], values: Floats) -> None:
-        """Accept these plans into the search."""
+        """Accept these plans into the search.
+
+        Parameters
+        ----------
+        rows, values
+            The plans, and their values.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class MethodInfo:
-    """The registry's entry of a method."""
+    """The registry's entry of a method.
+
+    Parameters
+    ----------
+    name, about
+        Its name, and what it is.
+    objectives
+        Its default objectives.
+    maker
+        What makes it, as "module:callable".
+    encodings, encoding
+        The encodings of its plans, the usual one first, and the chosen one if it is another.
+    rows
+        Whether it works on rows throughout, which may choose shapes; else on keys.
+    walks
+        Whether it simulates plans within its own kernels.
+    sides
+        The number of kinds of search that take turns.
+
+    Examples
+    --------
+    >>> fs.search.METHODS["ga"].about
+    'genetic algorithm (CMMSE 2013)'
+    >>> fs.search.METHODS["memetic"].objectives
+    ('makespan', 'energy')
+    """
 
     name: str
     about: str

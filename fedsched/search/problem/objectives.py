@@ -39,6 +39,24 @@ class Objectives:
     Each objective is the name of a metric, or of a user's function. A function gets the metrics of all plans by name,
     `{"makespan": array, "energy": array, …}`, and returns one finite value for each plan: fronts and weighted sums need
     finite distances between plans.
+
+    Parameters
+    ----------
+    names
+        Names of metric columns, or of the functions.
+    weights
+        The weight of each for a single value; by default equal.
+    functions
+        A user's functions, by the names in `names`.
+    latest
+        The time by which all jobs must end; by default none.
+
+    Examples
+    --------
+    >>> fs.search.Objectives.of(["makespan", "energy"], weights=[2, 1]).names
+    ('makespan', 'energy')
+    >>> fs.search.Objectives.of("utilisation").signs
+    array([-1.])
     """
 
     names: tuple[str, ...]
@@ -63,7 +81,15 @@ class Objectives:
 
     @classmethod
     def of(cls, given: str | Cost | Sequence[str | Cost], weights: Sequence[float] | None = None) -> Objectives:
-        """Return the objectives of one name or function, or of several."""
+        """Return the objectives of one name or function, or of several.
+
+        Parameters
+        ----------
+        given
+            A name or a function, or several.
+        weights
+            The weight of each for a single value.
+        """
         several = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
         for one in several:
             if not isinstance(one, str) and not callable(one):

@@ -375,6 +375,19 @@ class PackedProblem:
         """Return one feasible plan made of its parts; by default nothing is forbidden, with the default rules.
 
         Without `choices` jobs keep their present shapes; without `delays` (in seconds) no job is put off.
+
+        Parameters
+        ----------
+        order
+            The jobs' rows in the order of the queue.
+        caps
+            Jobs × groups: how many nodes of each group each job may use.
+        rules
+            The numbers of the dispatch and the placement rule.
+        choices
+            What each job chooses of its shapes.
+        delays
+            The seconds by which each job with slack is put off.
         """
         jobs = self.layout.jobs
         permutation = np.asarray(order, dtype=np.int64)
@@ -392,7 +405,15 @@ class PackedProblem:
         return self.repaired(self.layout.pack(permutation[None], limits[None], chosen[None], shapes, late))[0]
 
     def random_rows(self, count: int, rng: np.random.Generator) -> Ints:
-        """Return random plans: random orders, and random whole groups forbidden to about half of the jobs."""
+        """Return random plans: random orders, and random whole groups forbidden to about half of the jobs.
+
+        Parameters
+        ----------
+        count
+            The number of plans.
+        rng
+            The generator that draws them.
+        """
         jobs, groups = self.space.limits.shape
         orders = rng.permuted(np.tile(np.arange(jobs), (count, 1)), axis=1)
         forbidden = (rng.random((count, jobs, 1)) < 0.5) & (rng.random((count, jobs, groups)) < 0.5)

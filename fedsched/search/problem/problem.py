@@ -78,6 +78,14 @@ class SearchProblem(PackedProblem, Read):
         Whether plans may put off jobs with slack.
     deadline
         The time by which all jobs of a plan must end.
+
+    Examples
+    --------
+    >>> objectives = fs.search.Objectives.of(["makespan", "energy"])
+    >>> problem = fs.search.SearchProblem(fs.read("sample").head(20), fs.Federation.of(128), objectives)
+    >>> rows = problem.row(range(20)).reshape(1, -1)
+    >>> problem.values(rows).shape
+    (1, 2)
     """
 
     def __init__(
@@ -216,7 +224,15 @@ class SearchProblem(PackedProblem, Read):
         return None if self.delays is None else self.layout.delays(row[None])[0].copy()
 
     def schedule(self, row: Ints, *, policy: str = "plan") -> Schedule:
-        """Return the complete schedule of a plan."""
+        """Return the complete schedule of a plan.
+
+        Parameters
+        ----------
+        row
+            The plan.
+        policy
+            The name of the schedule's policy.
+        """
         ended = to_the_end(self.started(row, policy=policy))
         if (delays := self.delays_of(row)) is None:
             return ended
@@ -254,7 +270,17 @@ class SearchProblem(PackedProblem, Read):
         *,
         progress: Callable[[int, int], None] | None = None,
     ) -> Schedule:
-        """Return a policy's schedule of the package, made with the same knowledge as plans."""
+        """Return a policy's schedule of the package, made with the same knowledge as plans.
+
+        Parameters
+        ----------
+        policy
+            The policy, or its name.
+        caps
+            Jobs × groups: how many nodes of each group a job may use.
+        progress
+            Called with (jobs finished, jobs in all).
+        """
         return to_the_end(self.begun(policy, caps, progress=progress), progress)
 
     def begun(

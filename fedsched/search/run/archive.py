@@ -20,7 +20,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A kept plan: a row, or the name of the policy that made its schedule."""
+    """A kept plan: a row, or the name of the policy that made its schedule.
+
+    Parameters
+    ----------
+    row
+        The plan; None if a policy made the schedule.
+    policy
+        The policy's name.
+
+    Examples
+    --------
+    >>> from fedsched.search.run.archive import Entry
+    >>> Entry(row=None, policy="easy").policy
+    'easy'
+    """
 
     row: Ints | None
     policy: str = ""
@@ -28,7 +42,31 @@ class Entry:
 
 @dataclass(slots=True)
 class Archive:
-    """The non-dominated plans met so far; of plans with equal values only the first is kept."""
+    """The non-dominated plans met so far; of plans with equal values only the first is kept.
+
+    Parameters
+    ----------
+    objectives
+        The number of objectives.
+    capacity
+        The most plans that are kept.
+    entries
+        The kept plans; their values are rows of `values`.
+    changes
+        How often the archive has changed.
+
+    Examples
+    --------
+    >>> from fedsched.search.run.archive import Archive
+    >>> import numpy as np
+    >>> archive = Archive(objectives=2)
+    >>> archive.add(np.array([[1.0, 3.0], [2.0, 2.0], [3.0, 3.0]]), policies=["a", "b", "c"])
+    True
+    >>> [entry.policy for entry in archive.entries]
+    ['a', 'b']
+    >>> archive.best()
+    array([1., 2.])
+    """
 
     objectives: int
     capacity: int = 500
@@ -43,7 +81,17 @@ class Archive:
         return len(self.entries)
 
     def add(self, values: Floats, rows: Sequence[Ints] | Ints | None = None, *, policies: Sequence[str] = ()) -> bool:
-        """Offer plans, given as rows or by the names of policies; return whether any was kept."""
+        """Offer plans, given as rows or by the names of policies; return whether any was kept.
+
+        Parameters
+        ----------
+        values
+            Plans × objectives: the values.
+        rows
+            The plans.
+        policies
+            In place of rows: the names of the policies that made the schedules.
+        """
         candidates = np.flatnonzero(~np.isnan(values).any(axis=1))
         if len(self) and candidates.size:
             # Most candidates are dominated by kept plans: dropping them first saves sorting.

@@ -45,7 +45,23 @@ class CutShort(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """One line of a run's history."""
+    """One line of a run's history.
+
+    Parameters
+    ----------
+    evaluations, seconds
+        What was spent until then.
+    best
+        The best value of each objective.
+    hypervolume
+        The share of the box between bounds and reference that the archive dominates.
+
+    Examples
+    --------
+    >>> result = fs.optimize(fs.read("sample").head(20), 128, evaluations=500, seed=1)
+    >>> result.history[-1].evaluations <= 500
+    True
+    """
 
     evaluations: int
     seconds: float
@@ -59,6 +75,15 @@ class Run:
 
     A method asks it for first plans (`first_rows`), evaluates rows by `evaluate`, reports own evaluations by `account`,
     and may read the archive. A checkpoint has all of it except the problem, the rules and the callback.
+
+    Examples
+    --------
+    >>> bests = []
+    >>> def look(run):
+    ...     bests.append(float(run.archive.best()[0]))
+    >>> result = fs.optimize(fs.read("sample").head(20), 128, evaluations=500, seed=1, callback=look)
+    >>> bests == sorted(bests, reverse=True)
+    True
     """
 
     problem: PackedProblem
@@ -212,7 +237,15 @@ class Run:
         return self.seconds + self._slice >= seconds
 
     def account(self, evaluations: int, values: Floats, rows: Sequence[Ints] | Ints) -> None:
-        """Count evaluations that a method has made itself, and offer the plans to the archive."""
+        """Count evaluations that a method has made itself, and offer the plans to the archive.
+
+        Parameters
+        ----------
+        evaluations
+            The number of evaluations.
+        values, rows
+            The values of the plans, and the plans.
+        """
         self.evaluations += evaluations
         if self.archive.add(values, rows):
             self.improved_at = self.evaluations

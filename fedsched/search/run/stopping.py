@@ -14,7 +14,16 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class StoppingRule(Protocol):
-    """A callable that returns, between two steps of a search, the reason to stop, or None to go on."""
+    """A callable that returns, between two steps of a search, the reason to stop, or None to go on.
+
+    Examples
+    --------
+    >>> def good_enough(run):
+    ...     return "good enough" if run.archive.best()[0] < 200_000 else None
+    >>> result = fs.optimize(fs.read("sample").head(20), 128, evaluations=500, seed=1, stop=good_enough)
+    >>> result.stop_reason
+    'good enough'
+    """
 
     def __call__(self, run: Run) -> str | None:
         """Return the reason to stop, or None."""
@@ -23,7 +32,20 @@ class StoppingRule(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MaxEvaluations:
-    """Stop after `evaluations` simulated plans; the last batch is cut to fit."""
+    """Stop after `evaluations` simulated plans; the last batch is cut to fit.
+
+    Parameters
+    ----------
+    evaluations
+        The number of plans.
+
+    Examples
+    --------
+    >>> from fedsched.search.run.stopping import MaxEvaluations
+    >>> rule = MaxEvaluations(300)
+    >>> fs.optimize(fs.read("sample").head(20), 128, evaluations=500, seed=1, stop=rule).stop_reason
+    '300 evaluations'
+    """
 
     evaluations: int
 
@@ -37,7 +59,19 @@ class MaxEvaluations:
 
 @dataclass(frozen=True, slots=True)
 class MaxSeconds:
-    """Stop after `seconds` seconds of searching, without compiling."""
+    """Stop after `seconds` seconds of searching, without compiling.
+
+    Parameters
+    ----------
+    seconds
+        The number of seconds.
+
+    Examples
+    --------
+    >>> from fedsched.search.run.stopping import MaxSeconds
+    >>> MaxSeconds(2.5).reason
+    '2.5 s'
+    """
 
     seconds: float
 
@@ -57,7 +91,20 @@ class MaxSeconds:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Stop when the first objective has reached a value."""
+    """Stop when the first objective has reached a value.
+
+    Parameters
+    ----------
+    value
+        The value of the first objective.
+
+    Examples
+    --------
+    >>> from fedsched.search.run.stopping import Target
+    >>> rule = Target(1e9)
+    >>> fs.optimize(fs.read("sample").head(20), 128, evaluations=500, seed=1, stop=rule).stop_reason
+    'target 1e+09 reached'
+    """
 
     value: float
 
@@ -74,7 +121,20 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class NoProgress:
-    """Stop after `evaluations` evaluations without a new plan in the archive."""
+    """Stop after `evaluations` evaluations without a new plan in the archive.
+
+    Parameters
+    ----------
+    evaluations
+        The number of evaluations.
+
+    Examples
+    --------
+    >>> from fedsched.search.run.stopping import NoProgress
+    >>> rule = NoProgress(100)
+    >>> fs.optimize(fs.read("sample").head(20), 128, evaluations=2000, seed=1, stop=rule).evaluations < 2000
+    True
+    """
 
     evaluations: int
 
@@ -89,7 +149,20 @@ class NoProgress:
 
 @dataclass(frozen=True, slots=True)
 class GapReached:
-    """Stop when the first objective is proven to be within `gap` (0.01 is one percent) of the optimum."""
+    """Stop when the first objective is proven to be within `gap` (0.01 is one percent) of the optimum.
+
+    Parameters
+    ----------
+    gap
+        The share above the proven bound: 0.01 is one percent.
+
+    Examples
+    --------
+    >>> from fedsched.search.run.stopping import GapReached
+    >>> rule = GapReached(0.5)
+    >>> fs.optimize(fs.read("sample").head(20), 128, evaluations=500, seed=1, stop=rule).gap() <= 0.5
+    True
+    """
 
     gap: float
 

@@ -54,6 +54,14 @@ class Cause:
         never ends by itself.
     without
         When the job would start without this cause; None if another cause has no known end.
+
+    Examples
+    --------
+    >>> from fedsched.site import outlook
+    >>> now = outlook.present("sample")
+    >>> cause = outlook.why(now, now.queue.waiting[-1].target, draws=20).causes[0]
+    >>> cause.kind, len(cause.jobs)
+    ('jobs ahead', 14)
     """
 
     kind: str
@@ -73,6 +81,13 @@ class Why:
         What Slurm itself says.
     forecast
         When it will start as things are; None if some cause has no known end.
+
+    Examples
+    --------
+    >>> from fedsched.site import outlook
+    >>> now = outlook.present("sample")
+    >>> outlook.why(now, now.queue.waiting[-1].target, draws=20).reason
+    'PRIORITY'
     """
 
     present: Present
@@ -94,6 +109,14 @@ def why(present: Present, job: str | int, *, draws: int = DRAWS, share: float = 
         Its number, or that of an array's task: 17, "17_3". Of an array, it is the task that comes first in the queue.
     draws, share, seed
         As in `forecast`.
+
+    Examples
+    --------
+    >>> from fedsched.site import outlook
+    >>> now = outlook.present("sample")
+    >>> found = outlook.why(now, now.queue.waiting[-1].target, draws=20)
+    >>> [cause.kind for cause in found.causes]
+    ['jobs ahead', 'resources']
     """
     one = job_called(present.queue, str(job))
     if not one.waits:

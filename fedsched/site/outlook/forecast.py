@@ -35,6 +35,25 @@ class Forecast(NamedTuple):
     As many starts lie before `earliest` as after `latest`: starts in the replays or, if ranges are calibrated, starts
     by the errors of earlier forecasts. `by_limits` is the start if every job ran to its limit, as `squeue --start`
     assumes.
+
+    Parameters
+    ----------
+    job
+        The job.
+    earliest, latest
+        The range: as many starts lie before it as after it. They are starts in the replays or, if ranges are
+        calibrated, starts by the errors of earlier forecasts.
+    median
+        The start that half of them are before.
+    by_limits
+        The start if every job ran to its limit, as `squeue --start` assumes.
+
+    Examples
+    --------
+    >>> from fedsched.site import outlook
+    >>> first = outlook.forecast(outlook.present("sample"), draws=20).forecasts[0]
+    >>> first.by_limits >= first.earliest
+    True
     """
 
     job: SlurmJob
@@ -56,6 +75,13 @@ class Outlook:
         What is assumed, not modelled or left aside.
     unknown
         What keeps each job that has no forecast because the replays do not model it, by job number.
+
+    Examples
+    --------
+    >>> from fedsched.site import outlook
+    >>> found = outlook.forecast(outlook.present("sample"), draws=20)
+    >>> found.share, found.of(found.forecasts[0].job) is found.forecasts[0]
+    (0.8, True)
     """
 
     present: Present
@@ -94,6 +120,14 @@ def forecast(
         The seed of the draws.
     progress
         Called with how many replays are done, of how many.
+
+    Examples
+    --------
+    >>> from fedsched.site import outlook
+    >>> found = outlook.forecast(outlook.present("sample"), draws=20)
+    >>> first = found.forecasts[0]
+    >>> first.earliest <= first.median <= first.latest
+    True
     """
     if draws < 1:
         raise SteerError(f"draws={draws} must be at least 1.")

@@ -35,7 +35,23 @@ class Runs(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Habits:
-    """Parts of their limits that jobs have run, sorted; `known` is the number of ended jobs behind them."""
+    """Parts of their limits that jobs have run, sorted; `known` is the number of ended jobs behind them.
+
+    Parameters
+    ----------
+    of_user
+        By user: the parts of their limits that the user's jobs have run.
+    of_all
+        The same of all users together.
+    known
+        The number of ended jobs behind them.
+
+    Examples
+    --------
+    >>> from fedsched.site import outlook
+    >>> outlook.Habits.none().known
+    0
+    """
 
     of_user: Mapping[str, Column]
     of_all: Column

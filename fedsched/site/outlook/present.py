@@ -57,6 +57,13 @@ class Present:
         The cluster at earlier moments, if that is on record.
     free
         The numbers of jobs that are exempt from limits.
+
+    Examples
+    --------
+    >>> from fedsched.site import outlook
+    >>> now = outlook.present("sample")
+    >>> now.queue.cluster, now.by_the_wall
+    ('sample', False)
     """
 
     queue: Queue
@@ -68,7 +75,13 @@ class Present:
     free: frozenset[int] = frozenset()
 
     def calibration(self, draws: int, seed: int) -> Calibration | None:
-        """Return the calibration from forecasts made at earlier moments; None if nothing is on record."""
+        """Return the calibration from forecasts made at earlier moments; None if nothing is on record.
+
+        Parameters
+        ----------
+        draws, seed
+            As of `forecast`.
+        """
         return None if self.past is None else self.past.calibration(draws, seed)
 
     def clock(self, seconds: float) -> str:
@@ -89,6 +102,13 @@ def present(source: str | PathLike[str] | Runner) -> Present:
         The folder of a dump (now is when it was taken); or a folder that `fedsched plan --keep` has written; or
         "sample", a queue that ships; or a runner of Slurm's commands, as `fedsched.site.steer.Shell()`: these only
         read.
+
+    Examples
+    --------
+    >>> from fedsched.site import outlook
+    >>> now = outlook.present("sample")
+    >>> len(now.queue.waiting), len(now.queue.running)
+    (15, 1)
     """
     if not isinstance(source, str | PathLike):
         return _of_commands(source)

@@ -65,6 +65,14 @@ class Score:
         The same forecasts with the uncalibrated ranges of their replays; None if these are uncalibrated already.
     moment, job
         At which of the moments each was made, and for which job, by its number.
+
+    Examples
+    --------
+    >>> from fedsched.site import outlook, twin
+    >>> folder = twin.made_dump("dump", jobs=60, nodes=8, policy="easy", seed=1)
+    >>> found = outlook.score(folder, moments=3, draws=10)
+    >>> 0 <= found.covered <= 1, len(found.job) == len(found.wait)
+    (True, True)
     """
 
     wait: Column
@@ -164,6 +172,13 @@ def score(
         As in `forecast`.
     progress
         Called with how many moments are done, of how many.
+
+    Examples
+    --------
+    >>> from fedsched.site import outlook, twin
+    >>> folder = twin.made_dump("dump", jobs=60, nodes=8, policy="easy", seed=1)
+    >>> outlook.score(folder, moments=3, draws=10).moments
+    3
     """
     if moments < 1:
         raise TwinError(f"moments={moments} must be at least 1.")

@@ -41,6 +41,13 @@ class JobChanger:
         The undo file: what each job had before.
     told
         Called with each command before it is run.
+
+    Examples
+    --------
+    >>> from fedsched.site import steer
+    >>> changer = steer.JobChanger(steer.Shell(), steer.Undo(None, "north"))
+    >>> dict(changer.undo.former)
+    {}
     """
 
     runner: Runner
@@ -48,7 +55,15 @@ class JobChanger:
     told: Callable[[str], None] = lambda _: None
 
     def run(self, job: SlurmJob, command: Command) -> bool:
-        """Run a command that changes a job; return False if the job has ended, started or left the queue."""
+        """Run a command that changes a job; return False if the job has ended, started or left the queue.
+
+        Parameters
+        ----------
+        job
+            The job.
+        command
+            The words of the command.
+        """
         return run_change(self.runner, job, command, self.told)
 
     def apply(self, plan: Plan) -> int:

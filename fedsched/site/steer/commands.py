@@ -75,7 +75,15 @@ class RefusedError(CommandError):
 
 
 class Runner(Protocol):
-    """Runs Slurm's commands, and tells the time of the machine on which they run."""
+    """Runs Slurm's commands, and tells the time of the machine on which they run.
+
+    Examples
+    --------
+    >>> from fedsched.site import steer
+    >>> runner: steer.Runner = steer.Shell()
+    >>> runner.now() > 0
+    True
+    """
 
     def run(self, command: Command) -> str:
         """Return what a command printed, or raise `CommandError`."""
@@ -106,12 +114,18 @@ class WrappedRunner:
 
 
 class Shell:
-    """Runs commands on this machine.
+    r"""Runs commands on this machine.
 
     Parameters
     ----------
     environment
         Environment variables of the commands, in addition to this process's own.
+
+    Examples
+    --------
+    >>> from fedsched.site import steer
+    >>> steer.Shell().run(("echo", "slurm"))
+    'slurm\n'
     """
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
@@ -186,7 +200,19 @@ def _is_in_queue(runner: Runner, job: SlurmJob) -> bool:
 
 
 def shell_line(command: Command) -> str:
-    """Return a command as it is typed in a shell."""
+    """Return a command as it is typed in a shell.
+
+    Parameters
+    ----------
+    command
+        The words of the command.
+
+    Examples
+    --------
+    >>> from fedsched.site import steer
+    >>> steer.shell_line(("scontrol", "update", "JobId=7", "Comment=two words"))
+    "scontrol update JobId=7 'Comment=two words'"
+    """
     return shlex.join(command)
 
 

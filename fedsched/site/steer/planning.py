@@ -34,7 +34,22 @@ SEARCHED = 0.7  # share of the time for the search, if changes are limited: the 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Selects the jobs that are steered; an empty field selects all."""
+    """Selects the jobs that are steered; an empty field selects all.
+
+    Parameters
+    ----------
+    qos, partition, account, user
+        Names of which a job must have one.
+    leave
+        The numbers of jobs that are never selected.
+
+    Examples
+    --------
+    >>> from fedsched.site import outlook, steer
+    >>> waiting = outlook.present("sample").queue.waiting
+    >>> [job.number for job in waiting if steer.Choice(leave=frozenset({1, 2})).takes(job)][:3]
+    [5, 13, 14]
+    """
 
     qos: tuple[str, ...] = ()
     partition: tuple[str, ...] = ()
@@ -76,6 +91,12 @@ class Aims:
         Whether the order must be made by Nice; else any order is possible.
     most
         How many jobs get another Nice at most; None: as many as the order takes.
+
+    Examples
+    --------
+    >>> from fedsched.site import steer
+    >>> steer.Aims(slack=1800, evaluations=200).slack
+    1800
     """
 
     choice: Choice = field(default_factory=Choice)
@@ -111,10 +132,21 @@ def plan(
 
     Parameters
     ----------
+    queue
+        The queue, as `read_queue` returns it.
+    aims
+        What the plan aims at; None: the defaults of `Aims`.
     former
         The Nice that jobs had before fedsched changed it, by job number.
     promises
         The deadlines promised before; for other jobs, the deadline is their forecast plus slack.
+
+    Examples
+    --------
+    >>> from fedsched.site import outlook, steer
+    >>> found = steer.plan(outlook.present("sample").queue, steer.Aims(evaluations=50, slack=7200))
+    >>> len(found.order), found.late
+    (15, ())
     """
     aims = aims or Aims()
     picture = picture_of(queue)

@@ -33,7 +33,37 @@ def wait(states: frozenset[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SlurmJob:
-    """A job that waits or holds nodes; times in seconds since 1970, NaN if there is none."""
+    """A job that waits or holds nodes; times in seconds since 1970, NaN if there is none.
+
+    Parameters
+    ----------
+    number, target
+        Its number, and what an update calls it: 7, 7_3, 7_[0-2].
+    user, account, qos, partition, name, comment
+        As Slurm says.
+    states, reason
+        Its states, and why it waits.
+    nodes, cpus, hosts
+        How many nodes it has, or needs (of an array: each task), its CPUs, and the nodes that it has.
+    limit, submit, eligible, start
+        Its limit in seconds (infinite without one), and times.
+    priority, nice
+        Its priority and its Nice.
+    tasks
+        The number of tasks of an array that wait as one.
+    dependency, features, reservation, other_resources
+        What it asks for.
+    part_of_several, named_nodes, other_partitions, siblings
+        Whether it is a part of a heterogeneous job, names nodes, or may start in other partitions; and the clusters of
+        its federation on which it may start.
+
+    Examples
+    --------
+    >>> from fedsched.site import outlook
+    >>> job = outlook.present("sample").queue.waiting[0]
+    >>> job.number, job.nodes, job.waits
+    (5, 8, True)
+    """
 
     number: int
     target: str  # what an update calls it: 7, 7_3, 7_[0-2]
@@ -113,7 +143,24 @@ class Unread(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SlurmNode:
-    """A node; `states` has its base state and its flags."""
+    """A node; `states` has its base state and its flags.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    states
+        Its base state and its flags.
+    partitions, cpus, features
+        The names of its partitions, its CPUs, and its features.
+
+    Examples
+    --------
+    >>> from fedsched.site import outlook
+    >>> node = outlook.present("sample").queue.nodes[0]
+    >>> node.name, node.is_up
+    ('n1', True)
+    """
 
     name: str
     states: frozenset[str]
@@ -129,7 +176,27 @@ class SlurmNode:
 
 @dataclass(frozen=True, slots=True)
 class SlurmPartition:
-    """A partition."""
+    """A partition of a Slurm cluster.
+
+    Parameters
+    ----------
+    name, nodes
+        Its name, and the names of its nodes.
+    tier
+        Its PriorityTier.
+    default
+        Whether jobs that name none are here.
+    is_up
+        Whether jobs may start here.
+    qos
+        Its QOS; "" if it has none.
+
+    Examples
+    --------
+    >>> from fedsched.site import outlook
+    >>> outlook.present("sample").queue.partitions[0].name
+    'main'
+    """
 
     name: str
     nodes: frozenset[str]
@@ -141,7 +208,25 @@ class SlurmPartition:
 
 @dataclass(frozen=True, slots=True)
 class SlurmReservation:
-    """Nodes reserved for users or accounts for a time; seconds since 1970, NaN if unknown."""
+    """Nodes reserved for users or accounts for a time; seconds since 1970, NaN if unknown.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    begin, end
+        When it begins and ends, in seconds since 1970; NaN if unknown.
+    nodes
+        The names of its nodes.
+    users, accounts
+        The users and accounts that may use it.
+
+    Examples
+    --------
+    >>> from fedsched.site import steer
+    >>> steer.SlurmReservation("upgrade", 0.0, 3600.0, frozenset({"n1"})).end
+    3600.0
+    """
 
     name: str
     begin: float
@@ -157,14 +242,25 @@ class Queue:
 
     Parameters
     ----------
+    cluster
+        The cluster's name.
     now
         The time by the controller's clock, in seconds since 1970.
+    jobs, nodes, partitions, reservations
+        What there is in the cluster.
     settings
         The settings in `scontrol show config`, by name in lower case.
     federation
         For each other cluster of this one's federation, whether it is synced.
     unread
         The jobs that are left out as they cannot be read, by their numbers.
+
+    Examples
+    --------
+    >>> from fedsched.site import outlook
+    >>> queue = outlook.present("sample").queue
+    >>> queue.cluster, len(queue.waiting), len(queue.nodes)
+    ('sample', 15, 8)
     """
 
     cluster: str

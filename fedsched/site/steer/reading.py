@@ -36,6 +36,14 @@ def read_queue(runner: Runner, *, clocks: bool = True) -> Queue:
     ----------
     clocks
         Whether to raise if clocks differ or were set back; to undo changes, the time need not be known.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from fedsched.site import steer
+    >>> from fedsched.site.steer.runners import RecordedRunner
+    >>> len(steer.read_queue(RecordedRunner(Path("sample"))).jobs)
+    17
     """
     before = runner.now()
     settings, now = machine_read.settings_of(runner.run(machine_read.CONFIG))

@@ -78,7 +78,30 @@ class Former:
 
 @dataclass(slots=True)
 class Undo:
-    """The changes to undo on one cluster, in memory and in a file; without a path, in memory only."""
+    """The changes to undo on one cluster, in memory and in a file; without a path, in memory only.
+
+    Parameters
+    ----------
+    path
+        The undo file; None: in memory only.
+    cluster
+        The cluster's name.
+    jobs
+        What each job had before, by number.
+    deadlines, promised
+        The deadline of each job, and the first one.
+    strangers
+        Entries for job numbers that now belong to another user.
+    unread
+        Entries of jobs that are in the queue and cannot be read.
+
+    Examples
+    --------
+    >>> from fedsched.site import steer
+    >>> undo = steer.Undo(None, "north")
+    >>> dict(undo.former)
+    {}
+    """
 
     path: Path | None
     cluster: str
@@ -120,7 +143,15 @@ class Undo:
         return one if one is not None and one.is_of(job) else Former.of(job)
 
     def remember(self, job: SlurmJob, *, nice: int) -> None:
-        """Record what a job has, before it is given another Nice."""
+        """Record what a job has, before it is given another Nice.
+
+        Parameters
+        ----------
+        job
+            The job.
+        nice
+            The Nice that it will get.
+        """
         one = self._former(job)
         if nice not in one.given:
             one = replace(one, given=(*one.given, nice))
@@ -128,7 +159,15 @@ class Undo:
         self.save()
 
     def remember_begin(self, job: SlurmJob, begin: int, now: float) -> None:
-        """Record a begin time that a job may have from now on, before it is set."""
+        """Record a begin time that a job may have from now on, before it is set.
+
+        Parameters
+        ----------
+        job
+            The job.
+        begin, now
+            The begin time, and the present time, in seconds since 1970.
+        """
         one = self._former(job)
         still = (had for had in one.begins if had > now and had != begin)
         self.jobs[job.number] = replace(one, begins=(*still, begin))

@@ -123,6 +123,13 @@ class Watch:
         None: steer by Nice. Else: the seconds that begin times lie ahead; they are renewed as long as the watch runs.
     told
         Called with what is done, a line each.
+
+    Examples
+    --------
+    >>> from fedsched.site import steer
+    >>> watch = steer.Watch(steer.Shell(), steer.Undo(None, "north"), interval=60)
+    >>> watch.interval, watch.plans
+    (60, 0)
     """
 
     runner: Runner
@@ -265,7 +272,15 @@ class Watch:
         return order == [number for number in self._order if number in waiting]
 
     def run(self, sleep: Callable[[float], None], *, looks: int | None = None) -> None:
-        """Look again and again; however that ends, all changes are undone."""
+        """Look again and again; however that ends, all changes are undone.
+
+        Parameters
+        ----------
+        sleep
+            Called with the seconds until the next look.
+        looks
+            The number of looks; None: without end.
+        """
         with exclusive_lock(self.undo.path):
             try:
                 done = 0

@@ -27,6 +27,31 @@ class Gene:
 
     `curved` numbers are on a logarithmic scale. If 0 is allowed, it means "none" or "no limit" and has a fixed share of
     the scale. A `seldom` gene is searched only if the conf sets it or the caller names it.
+
+    Parameters
+    ----------
+    name
+        The parameter's name.
+    least, most, usual
+        The least and the greatest value, and Slurm's default.
+    choices
+        Words of which one is taken, in place of numbers.
+    curved
+        Whether numbers are on a logarithmic scale. If 0 is allowed, it means "none" or "no limit" and has a fixed share
+        of the scale.
+    of
+        The number of the part of Slurm that it sets.
+    word
+        Whether it stands in SchedulerParameters.
+    seldom
+        Whether it is searched only if the conf sets it or the caller names it.
+
+    Examples
+    --------
+    >>> from fedsched.site.tuning import GENES
+    >>> gene = GENES["bf_interval"]
+    >>> gene.least, gene.most
+    (10, 600)
     """
 
     name: str

@@ -25,7 +25,31 @@ KNEE = "knee"
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """One conf: the values that differ from the site's own, and its objectives, means over phases of Slurm's clocks."""
+    r"""One conf: the values that differ from the site's own, and its objectives, means over phases of Slurm's clocks.
+
+    Parameters
+    ----------
+    conf, accounts
+        The site's own conf and accounts.
+    changes
+        The changed values, by parameter.
+    values, spread
+        The objectives on the jobs of the search, and by how much they differ between phases.
+    checked
+        The objectives on later jobs, which the search has not seen.
+    holds
+        Whether no objective that improved is worse than the site's own on later jobs.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> text = "SchedulerParameters=bf_interval=600\nNodeName=n[1-128]\nPartitionName=p Nodes=ALL Default=YES"
+    >>> written = Path("slurm.conf").write_text(text)
+    >>> jobs = fs.read("lublin-128", nodes=128).head(200)
+    >>> tuning = fs.tune("slurm.conf", jobs, genes=["bf_interval"], simulations=12, seed=1)
+    >>> sorted(tuning.choose().changes)
+    ['bf_interval']
+    """
 
     conf: SlurmConf = field(repr=False)  # the site's own
     changes: Mapping[str, str]
@@ -77,7 +101,31 @@ class Tuned:
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """The front of confs that a search found, beside the conf as it is."""
+    r"""The front of confs that a search found, beside the conf as it is.
+
+    Parameters
+    ----------
+    objectives, genes
+        The objectives, and the parameters that were searched.
+    current, front
+        The conf as it is, and the found ones, the least of the first objective first.
+    jobs, checked_jobs
+        The number of jobs that the search saw, and of later jobs on which confs were checked.
+    phases, simulations, seconds
+        The phases of Slurm's clocks, the number of simulations, and the seconds.
+    notes
+        What is assumed or left out.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> text = "SchedulerParameters=bf_interval=600\nNodeName=n[1-128]\nPartitionName=p Nodes=ALL Default=YES"
+    >>> written = Path("slurm.conf").write_text(text)
+    >>> jobs = fs.read("lublin-128", nodes=128).head(200)
+    >>> tuning = fs.tune("slurm.conf", jobs, genes=["bf_interval"], simulations=12, seed=1)
+    >>> tuning.objectives, len(tuning.front)
+    (('mean_wait', 'bounded_slowdown', 'max_wait'), 1)
+    """
 
     objectives: tuple[str, ...]
     current: Tuned

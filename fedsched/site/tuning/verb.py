@@ -124,7 +124,7 @@ def tune(
     reading: Reading = USUAL,
     progress: Callable[[int, int], None] | None = None,
 ) -> Tuning:
-    """Return a Pareto front of slurm.confs that a search finds on a log, each as changes to the site's own.
+    r"""Return a Pareto front of slurm.confs that a search finds on a log, each as changes to the site's own.
 
     Parameters
     ----------
@@ -154,6 +154,16 @@ def tune(
         "block": jobs share nodes, as in `simulate` with Slurm's scheduler.
     progress
         Called with (simulations made, simulations in all; 0 if only seconds are limited).
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> text = "SchedulerParameters=bf_interval=600\nNodeName=n[1-128]\nPartitionName=p Nodes=ALL Default=YES"
+    >>> written = Path("slurm.conf").write_text(text)
+    >>> jobs = fs.read("lublin-128", nodes=128).head(200)
+    >>> tuning = fs.tune("slurm.conf", jobs, genes=["bf_interval"], simulations=12, seed=1)
+    >>> tuning.genes, tuning.jobs, tuning.simulations
+    (('bf_interval',), 100, 12)
     """
     begun = time.monotonic()
     policy = _policy(conf, assoc, completing)

@@ -105,7 +105,19 @@ def commands_of(
 
 
 def script(since: str = SINCE, *, without: Collection[str] = ()) -> str:
-    """Return a shell script that makes the same dump without fedsched."""
+    """Return a shell script that makes the same dump without fedsched.
+
+    Parameters
+    ----------
+    since, without
+        As of `dump`.
+
+    Examples
+    --------
+    >>> from fedsched.site import twin
+    >>> twin.script(since="now-7days").splitlines()[0]
+    '#!/bin/sh'
+    """
     lines = [
         "#!/bin/sh",
         "# Reads what Slurm tells of a cluster into a new folder; changes nothing. usage: sh dump.sh FOLDER",

@@ -98,6 +98,13 @@ def made_dump(
         Whether the steps of each run are listed too, as by `sacct` without -X.
     seed
         The seed of all random draws.
+
+    Examples
+    --------
+    >>> from fedsched.site import twin
+    >>> folder = twin.made_dump("dump", jobs=40, nodes=8, policy="easy", seed=1)
+    >>> sorted(path.name for path in folder.iterdir())[:3]
+    ['accounts.txt', 'config.txt', 'dump.txt']
     """
     target = Path(folder)
     if target.exists():

@@ -28,7 +28,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Replayed:
-    """A simulated schedule of a dump's jobs beside the recorded one; times are seconds of the workload's clock."""
+    """A simulated schedule of a dump's jobs beside the recorded one; times are seconds of the workload's clock.
+
+    Examples
+    --------
+    >>> from fedsched.site import twin
+    >>> replayed = twin.replay(twin.made_dump("dump", jobs=40, nodes=8, seed=1), "easy")
+    >>> len(replayed.later) == len(replayed.equal)
+    True
+    """
 
     site: Site
     problem: ReplayProblem
@@ -78,6 +86,14 @@ def replay(
         starts of jobs that were submitted before the dump begins, and effects of limits that the policy enforces.
     progress
         As in `fedsched.simulate`.
+
+    Examples
+    --------
+    >>> from fedsched.site import twin
+    >>> folder = twin.made_dump("dump", jobs=40, nodes=8, seed=1)
+    >>> replayed = twin.replay(folder)
+    >>> round(replayed.share, 2)
+    0.75
     """
     site = dump if isinstance(dump, Site) else read_site(dump)
     if given is None:

@@ -31,7 +31,7 @@ TESTS_A_SECOND = 1000
 
 @dataclass(frozen=True, slots=True)
 class Slurm:
-    """Slurm's main and backfill schedulers by a slurm.conf; `simulate` runs them in an event loop of their own.
+    r"""Slurm's main and backfill schedulers by a slurm.conf; `simulate` runs them in an event loop of their own.
 
     Parameters
     ----------
@@ -69,6 +69,15 @@ class Slurm:
         The number of runs. The first one has the given clocks. The others draw when passes and ticks begin, and how
         long passes and the clearing of nodes take. The schedule is that of the first run; its `interval_of` and
         `spread_of` cover all runs.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> text = "NodeName=n[1-4] CPUs=1\nPartitionName=p Nodes=ALL Default=YES"
+    >>> written = Path("slurm.conf").write_text(text)
+    >>> jobs = fs.Workload(submit=[0, 0], tasks=[4, 4], runtime=[600, 900])
+    >>> fs.simulate(jobs, fs.read_federation("slurm.conf"), fs.policies.Slurm("slurm.conf")).complete
+    True
     """
 
     conf: SlurmConf

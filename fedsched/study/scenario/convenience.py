@@ -23,7 +23,16 @@ class ScenarioConvenience:
         return read_scenario(path)
 
     def save(self: Scenario, path: str | PathLike[str]) -> None:
-        """Write the scenario to a TOML file that `load` reads; relative paths in it start at the file's folder."""
+        """Write the scenario to a TOML file that `load` reads; relative paths in it start at the file's folder.
+
+        Examples
+        --------
+        >>> from fedsched.study.scenario import Log
+        >>> scenario = fs.Scenario(jobs=Log(file="sample", head=50))
+        >>> scenario.save("fifty.toml")
+        >>> fs.Scenario.load("fifty.toml") == scenario
+        True
+        """
         from fedsched.study.scenario.files import write_scenario
 
         write_scenario(self, path)

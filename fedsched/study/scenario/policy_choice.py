@@ -46,6 +46,13 @@ class PolicyChoice:
     sharing, reservation
         For shared nodes: which nodes come first, and what EASY's reservation sees of them, as `choice` and
         `reservation` of `NodeSharing`.
+
+    Examples
+    --------
+    >>> from fedsched.study.scenario import Log, PolicyChoice
+    >>> scenario = fs.Scenario(jobs=Log(file="sample", head=50), policy=PolicyChoice(name="easy", order="sjf"))
+    >>> scenario.simulate().policy
+    'sjf-easy on fastest'
     """
 
     name: str = "easy"
@@ -92,7 +99,15 @@ class PolicyChoice:
         return NodeSharing(**{**self.given(("reservation",)), "choice": self.sharing})
 
     def policy(self, *, seed: int = 0, checkpoint: str | PathLike[str] | None = None) -> Policy | Slurm:
-        """Return the policy; a rolling one uses the seed and the checkpoint file."""
+        """Return the policy; a rolling one uses the seed and the checkpoint file.
+
+        Parameters
+        ----------
+        seed
+            The seed of a rolling policy's plans.
+        checkpoint
+            The file where a rolling policy's run saves itself.
+        """
         shared = self.shared  # refuses a reservation without it, whatever the policy
         if self.name.lower() == SLURM:
             from fedsched.slurm import Slurm

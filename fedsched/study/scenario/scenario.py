@@ -41,6 +41,13 @@ class Scenario(ScenarioConvenience):
         The seed of all random draws: made jobs, samples, a rolling policy's plans.
     name
         The scenario's name.
+
+    Examples
+    --------
+    >>> from fedsched.study.scenario import Log, Machine
+    >>> scenario = fs.Scenario(jobs=Log(file="sample", head=50), machine=Machine(federation="example"))
+    >>> round(scenario.simulate().metrics().mean_wait)
+    9935
     """
 
     jobs: Log | Made
@@ -93,6 +100,13 @@ class Scenario(ScenarioConvenience):
             As in `fedsched.simulate`.
         checkpoint
             The checkpoint file of a rolling policy, as in `fedsched.Rolling`.
+
+        Examples
+        --------
+        >>> from fedsched.study.scenario import Made
+        >>> scenario = fs.Scenario(jobs=Made(model="poisson", jobs=40, nodes=64, load=0.7))
+        >>> scenario.simulate().complete
+        True
         """
         from fedsched.simulate import simulate
 

@@ -58,6 +58,12 @@ class Log:
         Draw the jobs' communication: a task's median in bytes a second, as a number or with k, M, G, T ("10M").
     tasks_per_node
         The number of tasks on each node for jobs that do not say it.
+
+    Examples
+    --------
+    >>> from fedsched.study.scenario import Log
+    >>> fs.Scenario(jobs=Log(file="sample", head=50, scale_load=1.2)).workload().history[-1]
+    'head(50)'
     """
 
     file: str
@@ -145,6 +151,12 @@ class Made:
         Requested times: the run times ("exact"), or "tsafrir"'s few round values.
     communication
         As in `Log`.
+
+    Examples
+    --------
+    >>> from fedsched.study.scenario import Made
+    >>> len(fs.Scenario(jobs=Made(model="lublin", jobs=40, nodes=64), seed=1).workload())
+    40
     """
 
     model: Model
@@ -221,6 +233,13 @@ class Machine:
     power
         Replaces the federation's power saving (idle nodes go off): "always" (on), "timeout:10m",
         "timeout:10m:4:suspend=20", "reserve:4" or "planned".
+
+    Examples
+    --------
+    >>> from fedsched.study.scenario import Made, Machine
+    >>> scenario = fs.Scenario(jobs=Made(model="lublin", jobs=40, nodes=64), machine=Machine(nodes=96))
+    >>> scenario.cluster(scenario.workload()).nodes
+    96
     """
 
     federation: Federation | str | None = None
