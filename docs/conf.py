@@ -28,7 +28,9 @@ author = "The fedsched authors"
 copyright = author
 version = release = __version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = ["myst_nb", "sphinx.ext.autodoc"]
+nb_execution_mode = "off"  # notebooks are shown with the outputs that are stored in them
+NOTEBOOKS = ROOT / "notebooks"
 html_theme = "furo"
 html_title = f"fedsched {release}"
 html_static_path = ["_static"]
@@ -60,11 +62,34 @@ _NUMPYDOC = Config(napoleon_use_param=False, napoleon_use_rtype=False, napoleon_
 
 
 def setup(app: Sphinx) -> None:
-    """Add what this site needs beyond Sphinx: mathematics without scripts, and links from bare type names."""
+    """Add what this site needs beyond Sphinx: mathematics without scripts, links from bare type names, notebooks."""
+    app.connect("config-inited", _take_notebooks)
+    app.connect("source-read", _link_notebooks)
     app.add_html_math_renderer("mathml", inline_renderers=(_inline, None), block_renderers=(_block, None))
     app.connect("autodoc-process-docstring", _numpydoc)
     app.connect("missing-reference", _by_last_name)
     app.connect("doctree-resolved", _explain_terms)
+
+
+def _take_notebooks(app: Sphinx, config: Any) -> None:
+    """Copy the notebooks into the folder of pages, which Sphinx does not leave."""
+    folder = Path(app.srcdir) / "notebooks"
+    folder.mkdir(exist_ok=True)
+    for old in folder.glob("*.ipynb"):
+        if not (NOTEBOOKS / old.name).exists():
+            old.unlink()
+    for path in NOTEBOOKS.glob("*.ipynb"):
+        copy = folder / path.name
+        if not copy.exists() or copy.read_bytes() != path.read_bytes():
+            copy.write_bytes(path.read_bytes())
+
+
+def _link_notebooks(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Lead links between pages and notebooks, right in a clone, to where both are in the site."""
+    if docname.startswith("notebooks/"):
+        source[0] = source[0].replace("](../docs/", "](../")
+    else:
+        source[0] = re.sub(r"\]\(\.\./\.\./notebooks/(\w+)\.(py|ipynb)\)", r"](../notebooks/\1.ipynb)", source[0])
 
 
 def _numpydoc(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:

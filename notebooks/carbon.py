@@ -13,9 +13,15 @@
 # %% [markdown]
 # # Fronts of carbon and waits
 #
-# Two countries whose power is clean at other hours, and jobs that may be put off. What slack saves in time, what the
-# other country saves in space, what both do together, what it costs users in waiting, and how far all that is from what
-# no schedule can beat.
+# You learn
+#
+# - what slack saves in time, and another country in space;
+# - what lower carbon costs users in waiting;
+# - how far all that is from a bound that no schedule beats.
+#
+# It takes about 55 seconds cold, compiling included. Open it with `jupyter lab notebooks/carbon.ipynb`.
+#
+# Two countries have clean power at different hours, and jobs may be put off.
 
 # %%
 import os

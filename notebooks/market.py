@@ -13,6 +13,13 @@
 # %% [markdown]
 # # Slot windows and the economic metascheduler
 #
+# You learn
+#
+# - how jobs buy windows of slots that start together, within a budget;
+# - what slicing a batch, an owner's price and backfilling change.
+#
+# It takes about 40 seconds cold, compiling included. Open it with `jupyter lab notebooks/market.ipynb`.
+#
 # Toporkov, Yemelyanov, Potekhin, Toporkova and Tselishchev, *Metascheduling and Heuristic Co-Allocation Strategies in
 # Distributed Computing* (2015), sell the idle time of nodes that their owners use too: a job buys a *window* of slots
 # that start together, within its budget. This notebook draws the paper's figures 5 to 9 from our own runs. The verdicts

@@ -13,8 +13,15 @@
 # %% [markdown]
 # # Quickstart
 #
-# A log, a machine, a policy, a plan, and a picture of each. `docs/tutorials/a-log-and-its-questions.md` tells a longer story; every call
-# here has more options than are shown, and `help(fs.simulate)` lists them.
+# You learn
+#
+# - how to read a log and a federation, and simulate policies by name;
+# - how to search plans for makespan and energy at once, and read their front;
+# - what communication between nodes changes.
+#
+# It takes about 35 seconds cold, compiling included. Open it with `jupyter lab notebooks/quickstart.ipynb`.
+#
+# [The quickstart page](../docs/start/quickstart.md) is shorter; `help(fs.simulate)` lists every option.
 
 # %%
 import os

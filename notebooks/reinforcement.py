@@ -11,11 +11,17 @@
 # ---
 
 # %% [markdown]
-# # A policy that is learnt
+# # A policy that learns
 #
-# `fedsched.gym` makes a simulation an environment of Gymnasium: at every decision the first waiting jobs and what runs
-# are seen, the action is which job starts. Here a policy of eight numbers learns from its rewards, in plain numpy, and is
-# tried on jobs that it has never seen. `docs/how-to/learn-a-policy.md` tells what actions and rewards mean.
+# You learn
+#
+# - how to use the Gymnasium environments for scheduling;
+# - how a policy of eight numbers learns from its rewards, in plain numpy;
+# - how to test it on jobs that it has never seen.
+#
+# It takes about 25 seconds cold, compiling included. Open it with `jupyter lab notebooks/reinforcement.ipynb`.
+#
+# [Learn a policy](../docs/how-to/learn-a-policy.md) says what actions and rewards mean.
 
 # %%
 import os

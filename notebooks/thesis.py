@@ -13,6 +13,14 @@
 # %% [markdown]
 # # The claims of the federated-cluster thesis, on our own runs
 #
+# You learn
+#
+# - which of five claims about searches on federations hold here;
+# - when makespan and energy want different plans;
+# - how a fuzzy controller steers the hybrid search.
+#
+# It takes about 40 seconds cold, compiling included. Open it with `jupyter lab notebooks/thesis.ipynb`.
+#
 # The thesis schedules packages of jobs on federations of clusters that share uplinks, with searches over queue order
 # and "blacklists" of nodes. Five of its claims can be looked at here:
 #

@@ -1,7 +1,8 @@
-"""Every notebook is a pair: a script to read and compare, and the same cells to open, without their outputs."""
+"""Every notebook is a pair: a script to read and compare, and the same cells to open, with their outputs."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ def test_there_are_notebooks() -> None:
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_both_halves_of_a_notebook_say_the_same(script: Path) -> None:
-    """Tests that script and notebook have the same cells; `jupytext --to ipynb SCRIPT` renews the notebook."""
+    """Tests that script and notebook have the same cells; `python tools/notebooks.py NAME` renews the notebook."""
     import jupytext
     import nbformat
 
@@ -29,12 +30,32 @@ def test_both_halves_of_a_notebook_say_the_same(script: Path) -> None:
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-def test_a_notebook_is_kept_without_outputs(script: Path) -> None:
-    """Tests that a notebook holds neither outputs nor counts, and reduces itself for the gate."""
+def test_a_notebook_is_kept_with_outputs(script: Path) -> None:
+    """Tests that outputs are stored and none is an error; `python tools/notebooks.py NAME` stores them."""
     import nbformat
 
     notebook = nbformat.read(script.with_suffix(".ipynb"), as_version=4)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    assert code
-    assert not any(cell.outputs or cell.execution_count for cell in code)
-    assert "FEDSCHED_BUDGET" in script.read_text(encoding="utf-8")
+    outputs = [output for cell in code for output in cell.outputs]
+    assert all(cell.execution_count for cell in code)
+    assert any("image/png" in output.get("data", {}) for output in outputs)
+    assert not [output for output in outputs if output.output_type == "error" or output.get("name") == "stderr"]
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_a_notebook_begins_with_what_one_needs_to_know(script: Path) -> None:
+    """Tests that title, lessons, duration and command stand first, that links lead to files, and budgets can be cut."""
+    text = script.read_text(encoding="utf-8")
+    first = text.split("# %% [markdown]\n")[1].split("# %%")[0]
+    assert re.match(r"# # [A-Z]", first)
+    assert 2 <= len(re.findall(r"^# - ", first, flags=re.MULTILINE)) <= 3
+    assert int(re.search(r"(\d+) seconds cold", first)[1]) <= 120
+    assert f"jupyter lab notebooks/{script.stem}.ipynb" in first
+    for target in re.findall(r"\]\(([^)#\s]+)\)", text):
+        assert (FOLDER / target).exists(), target
+    assert "FEDSCHED_BUDGET" in text
+
+
+def test_the_notebooks_are_small() -> None:
+    """Tests that the folder stays below 1.5 MB."""
+    assert sum(path.stat().st_size for path in FOLDER.iterdir() if path.is_file()) < 1_500_000
