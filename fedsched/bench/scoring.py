@@ -16,6 +16,7 @@ from fedsched.bench.plans import known_values
 from fedsched.comparison.fronts import Reference
 from fedsched.comparison.report import attempt, svg
 from fedsched.core.errors import FedschedError
+from fedsched.core.text import counted
 from fedsched.core.text import html as escape
 from fedsched.io.atomic import atomic_text
 from fedsched.report.skeleton import document as html_page
@@ -148,6 +149,19 @@ class Standings:
     seconds: float
 
 
+def verdict(standings: Sequence[Standings]) -> str:
+    """Return the answer in a sentence: the method of the best mean rank, and its gaps."""
+    best = standings[0]
+    gaps = [
+        f"{gap:.2%} above {what} on average"
+        for gap, what in ((best.gap_to_known, "the best known plans"), (best.gap_to_bound, "what is proven"))
+        if gap == gap
+    ]
+    rank = f"the best mean rank ({best.rank:.2f} of {len(standings)})" if len(standings) > 1 else ""
+    told = ", ".join(filter(None, (rank, *gaps))) or "no value to compare"
+    return f"{best.method}: {told}; {counted(best.problems, 'problem')}."
+
+
 def summary(comparison: Comparison) -> list[Standings]:
     """Return the standing of each method, best rank first."""
     scores = scores_of(comparison)
@@ -231,7 +245,7 @@ def write_page(comparison: Comparison, path: str | PathLike[str], *, repeat: str
     ]
     title = f"The bench of the field: {len(methods)} methods on {len(comparison.instances)} problems"
     header = f'<header><p class="eyebrow">fedsched bench</p><h1>{escape(title)}</h1>'
-    header += f'<p class="lede">{escape(comparison.reading)}</p></header>'
+    header += f'<p class="lede">{escape(verdict(summary(comparison)))}</p><p>{escape(comparison.reading)}</p></header>'
     body = "\n".join(parts)
     with atomic_text(path) as out:
         out.write(html_page(title, f'{header}\n<main class="comparison">{body}</main>', pictures=True))

@@ -44,17 +44,19 @@ def page(
     heading = (
         title or f"{counted(len(comparison.methods), 'method')} on {counted(len(comparison.instances), 'instance')}"
     )
-    parts = [_verdict(comparison, by, alpha), _summary(comparison), _failures(comparison)]
+    verdicts = _verdicts(comparison, by, alpha)
+    parts = [table("The verdict", (), verdicts, numbers=False), _summary(comparison), _failures(comparison)]
     parts += [_measure(comparison, measure, by, alpha) for measure in measures_of(comparison)]
     parts.append(_repeat(comparison, repeat))
     body = "\n".join(parts)
     header = f'<header><p class="eyebrow">fedsched comparison</p><h1>{escape(heading)}</h1>'
-    header += f'<p class="lede">{escape(comparison.reading)}</p></header>' if comparison.reading else "</header>"
+    header += f'<p class="lede">{escape(": ".join(verdicts[0]))}.</p>' if verdicts else ""
+    header += f"<p>{escape(comparison.reading)}</p></header>" if comparison.reading else "</header>"
     return document(heading, f'{header}\n<main class="comparison">{body}</main>', pictures=True)
 
 
-def _verdict(comparison: Comparison, by: Blocks, alpha: float) -> str:
-    """Return a table with a line for each measure: the best method by ranks, and the methods that it is ahead of."""
+def _verdicts(comparison: Comparison, by: Blocks, alpha: float) -> list[tuple[str, str]]:
+    """Return a row for each measure: the best method by ranks, and the methods that it is ahead of."""
     rows = []
     for measure in measures_of(comparison):
         ranks = comparison.ranks(measure, by=by)
@@ -74,7 +76,7 @@ def _verdict(comparison: Comparison, by: Blocks, alpha: float) -> str:
                 said += f"; {lead}ahead of {', '.join(ahead)}" if ahead else ""
                 said += f"; no difference shown from {', '.join(level)}" if level else ""
         rows.append((measure.replace("_", " "), said))
-    return table("The verdict", (), rows, numbers=False)
+    return rows
 
 
 def _summary(comparison: Comparison) -> str:

@@ -35,25 +35,38 @@ def heading(material: Material) -> str:
 
 
 def lede(material: Material) -> str:
-    """Return a sentence or two on what was done."""
+    """Return the verdict in a sentence or two, then what was done."""
     result = material.result
     if result is None:
         return _schedules_in_words(material)
     aims = listed([title(name) for name in result.objectives])
+    best = listed([_best(result, name) for name in result.objectives])
     plans = len(result.front)
     found = f"{plans} plans, none beaten by another on {aims} at once" if plans > 1 else f"one plan for {aims}"
     parts = f", in {counted(result.packages, 'package')}" if result.packages else ""
     seen = counted(result.evaluations, "plan")
     return (
+        f"The {'best plan has' if plans == 1 else 'plans reach'} {best}. "
         f"The {result.searched_by} search looked at {seen} in {duration(result.seconds)}{parts} "
         f"(where it stopped: {result.stop_reason}) and kept {found}. Its reading: {result.reading}."
     )
 
 
+def _best(result: Result, name: str) -> str:
+    value = f"{marked(title(name), name, result.federation)} {measure(name, result.value(name))}"
+    gains = [one.policy for one in result.baselines if one.policy == OFTEN[0]]
+    gain = result.gain(gains[0], name) if gains else float("nan")
+    return value if gain != gain else f"{value} ({share(abs(gain))} {'better' if gain >= 0 else 'worse'} than easy)"
+
+
 def _schedules_in_words(material: Material) -> str:
     metrics = material.schedules[0].metrics(users=False)
     if len(material.entries) > 1:
-        return f"{counted(len(material.entries), 'schedule')} of the same jobs side by side."
+        waits = [one.metrics(users=False).mean_wait for one in material.schedules]
+        least = min(range(len(waits)), key=lambda k: (waits[k] != waits[k], waits[k]))
+        labels = [entry.label for entry in material.entries if entry.schedule is not None]
+        of = f"{counted(len(material.entries), 'schedule')} of the same jobs"
+        return f"Of {of}, {labels[least]} has the least mean wait: {measure('mean_wait', waits[least])}."
     done = int((~np.isnan(material.schedules[0].finish)).sum())
     jobs = (
         f"All {counted(done, 'job')}"

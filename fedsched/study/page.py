@@ -30,6 +30,21 @@ def write(study: Study, path: str | PathLike[str], *, title: str = "", repeat: s
         out.write(text)
 
 
+def verdict(study: Study) -> str:
+    """Return the answer in a sentence: the scenario of the least mean wait, and its difference."""
+    known = [one for one in study.scenarios if one.metrics["mean_wait"] == one.metrics["mean_wait"]]
+    if not known:
+        return "No scenario has a mean wait: no job starts."
+    best = min(known, key=lambda one: one.metrics["mean_wait"])
+    apart = study.difference(best)
+    sure = "" if apart.low != apart.low or apart.shown else "; the 95 % interval includes 0"
+    several = len(study.scenarios) > 1
+    first = f"The least wait of {counted(len(study.scenarios), 'scenario')} is with " if several else ""
+    now, then = (duration(one.metrics["mean_wait"]) for one in (study.base, best))
+    waits = f"mean wait {then} instead of {now}, a difference of {told(apart)}{sure}"
+    return f"{first}{best.name}: {waits}; {counted(len(study.size), 'job')}."
+
+
 def rows_of(study: Study) -> list[tuple[str, ...]]:
     """Return the rows of the table of scenarios, the present one first."""
     found = []
@@ -96,7 +111,8 @@ def page(study: Study, *, title: str = "", repeat: str = "") -> str:
         "notes": ("Assumed", _notes(study)),
         "repeat": ("Repeat it", f"<h2>How to repeat it</h2><pre>{escape(repeat)}</pre>" if repeat else ""),
     })  # fmt: skip
-    header = f'<header><p class="eyebrow">fedsched study</p><h1>{escape(heading)}</h1></header>'
+    header = f'<header><p class="eyebrow">fedsched study</p><h1>{escape(heading)}</h1>'
+    header += f'<p class="lede">{escape(verdict(study))}</p></header>'
     return document(heading, f"{header}\n{links}\n<main>{parts}</main>", pictures=True)
 
 

@@ -53,7 +53,7 @@ def test_errors_are_one_line(call: Callable[..., tuple[int, str, str]]) -> None:
 
 
 def test_the_reading_is_said(call: Callable[..., tuple[int, str, str]]) -> None:
-    """Tests that text and JSON begin with which jobs wait and what plans know."""
+    """Tests that text and JSON say, after the verdict, which jobs wait and what plans know."""
     for words, said in (
         ((), "jobs arrive at their submit times; run times are known (clairvoyant)"),
         (
@@ -61,5 +61,5 @@ def test_the_reading_is_said(call: Callable[..., tuple[int, str, str]]) -> None:
             "all jobs wait from the start; run times are unknown, estimates known; jobs end at their estimate",
         ),
     ):
-        assert call(*SMALL, "--method", "closed", *words)[1].splitlines()[0] == f"Reading: {said}."
+        assert call(*SMALL, "--method", "closed", *words)[1].splitlines()[1] == f"Reading: {said}."
         assert json.loads(call(*SMALL, "--method", "closed", *words, "--json")[1])["reading"] == said

@@ -179,13 +179,15 @@ def test_gangs_and_markets_are_compared_too(call: Callable[..., Any]) -> None:
 
 
 def test_a_policy_waits_as_in_simulate(call: Callable[..., Any], simulated: Callable[..., Any]) -> None:
-    """Tests that --submits keep --knowledge estimate gives `simulate`'s figure, and that the first line says which."""
+    """Tests that --submits keep --knowledge estimate gives `simulate`'s figure, and that the second line says which."""
     words = ("sample", "--nodes", 128, "--objective", "mean_wait", *options("easy"), "--seeds", 1)
     simulate = json.loads(simulated("simulate", "sample", "--nodes", 128, "--policy", "easy", "--json")[1])
     usual = call(*words)[1].splitlines()
-    assert usual[0] == "Reading: all jobs wait from the start; run times are known (clairvoyant)."
+    assert usual[0] == "mean wait: easy has the best average rank (1.00 of 1); 1 instance."
+    assert usual[1] == "Reading: all jobs wait from the start; run times are known (clairvoyant)."
     kept = (*words, "--submits", "keep", "--knowledge", "estimate")
-    assert call(*kept)[1].startswith("Reading: jobs arrive at their submit times; run times are unknown, estimates")
+    told = call(*kept)[1].splitlines()[1]
+    assert told.startswith("Reading: jobs arrive at their submit times; run times are unknown, estimates")
     found = json.loads(call(*kept, "--json")[1])
     assert found["measures"]["mean_wait"][0]["median"] == simulate["metrics"]["mean_wait"]
     assert next(iter(found)) == "reading"

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fedsched.bench import Document
-    from fedsched.bench.scoring import Standings
 
 
 # In the short help.
@@ -246,7 +245,7 @@ def _run(
                     "runs": [asdict(one) for one in scoring.scores_of(found)]})  # fmt: skip
     else:
         title = f"{counted(len(problems), 'problem')}, {counted(seeds, 'seed')}, {Budget(*budget)}"
-        say(verdict(scoring.summary(found)))
+        say(scoring.verdict(scoring.summary(found)))
         for one in scoring.scores_of(found):
             if one.new_best:
                 say(f"NEW BEST on {one.instance}: {one.value:.10g} by {one.method}, seed {one.seed}")
@@ -256,16 +255,3 @@ def _run(
     for record in found.failed:
         say(f"fedsched: {record} failed: {record.error}", err=True)
     return CHECK_FAILED if found.failed else 0
-
-
-def verdict(standings: Sequence[Standings]) -> str:
-    """Return the answer in a sentence: the method of the best mean rank, and its gaps."""
-    best = standings[0]
-    gaps = [
-        f"{gap:.2%} above {what} on average"
-        for gap, what in ((best.gap_to_known, "the best known plans"), (best.gap_to_bound, "what is proven"))
-        if gap == gap
-    ]
-    rank = f"the best mean rank ({best.rank:.2f} of {len(standings)})" if len(standings) > 1 else ""
-    told = ", ".join(filter(None, (rank, *gaps))) or "no value to compare"
-    return f"{best.method}: {told}; {counted(best.problems, 'problem')}."

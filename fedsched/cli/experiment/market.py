@@ -315,7 +315,7 @@ def verdict(means: dict[str, dict[str, float]]) -> str:
         told = f"{number_text(row['scheduled'])} jobs get a window, cost {number_text(row['cost'])}"
         return f"{name}: {told}, mean finish {number_text(row['finish'])}."
     known = {metric: {n: row[metric] for n, row in means.items() if row[metric] == row[metric]} for metric in MEANINGS}
-    if not known["cost"]:
+    if not known["finish"]:
         return "No job gets a window."
     cheapest, soonest = (min(known[metric], key=known[metric].__getitem__) for metric in ("cost", "finish"))
     return (

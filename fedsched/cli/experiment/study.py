@@ -11,18 +11,16 @@ from fedsched.cli.shared import options
 from fedsched.cli.shared.input_output import (
     check_apart,
     check_output,
-    figure,
     print_json,
     print_table,
     refuse_sharing,
     repeat_command,
     say,
 )
-from fedsched.core.text import counted, one_line
+from fedsched.core.text import one_line
 
 if TYPE_CHECKING:
     from fedsched.study import Study
-    from fedsched.study.record import Outcome
 
 
 FIRST = ("--scenario", "--sweep", "--policy", "--bounds", "--seed", "--out", "--json")  # in the short help
@@ -99,24 +97,11 @@ def command(
 
 
 def verdict(found: Study) -> str:
-    """Return the answer in a sentence: the scenario of the least mean wait, and its difference."""
+    """Return the answer in a sentence."""
     from fedsched.report.formatting import GAP
-    from fedsched.study.page import told
+    from fedsched.study.page import verdict
 
-    def wait(one: Outcome) -> float:
-        return one.metrics["mean_wait"]
-
-    known = [one for one in found.scenarios if wait(one) == wait(one)]
-    if not known:
-        return "No scenario has a mean wait: no job starts in it."
-    best = min(known, key=wait)
-    apart = found.difference(best)
-    sure = "" if apart.low != apart.low or apart.shown else "; the 95 % interval includes 0"
-    several = len(found.scenarios) > 1
-    first = f"The least wait of {counted(len(found.scenarios), 'scenario')} is with " if several else ""
-    waits = f"mean wait {figure('mean_wait', wait(best))} instead of {figure('mean_wait', wait(found.base))}"
-    said = f"{first}{best.name}: {waits}, a difference of {told(apart)}{sure}; {counted(len(found.size), 'job')}."
-    return one_line(said.replace(GAP, " "))
+    return one_line(verdict(found).replace(GAP, " "))
 
 
 def _print(found: Study) -> None:

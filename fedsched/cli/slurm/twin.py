@@ -228,7 +228,7 @@ def _of_replay(found: Replayed) -> dict[str, Any]:
 
 def _report(folder: Path | None, given: Mapping[str, Any], json: bool) -> int:
     from fedsched.site.twin import explain, read_site
-    from fedsched.site.twin.page import write
+    from fedsched.site.twin.page import verdict, write
 
     named = _named(folder, "report")
     out = given["out"] or named / "twin.html"
@@ -246,24 +246,12 @@ def _report(folder: Path | None, given: Mapping[str, Any], json: bool) -> int:
         return 0
     total = max(len(found.cause), 1)
     rows = [(name, f"{count:,}", f"{count / total:.1%}") for name, (count, _) in found.counts().items()]
-    say(verdict_of_causes(found))
+    say(verdict(found))
     for note in found.full.notes:
         say(note)
     print_table(f"Why starts differ: {found.plain.problem.policy}", ["cause", "starts", "share"], rows, align="lrr")
     say(f"Report: {out} ({out.stat().st_size / 1e6:.1f} MB)")
     return 0
-
-
-def verdict_of_causes(found: Explained) -> str:
-    """Return the answer in a sentence: how many starts are equal, and what explains the others."""
-    from fedsched.site.twin.causes import EQUAL
-
-    parts = {name: f"{share:.1%}" for name, share in found.parts.items()}
-    rest = ", ".join(f"{share} {name}" for name, share in parts.items() if name != EQUAL)
-    return (
-        f"{parts[EQUAL]} of {counted(len(found.cause), 'start')} are equal with nothing given; {rest}. "
-        f"For {found.given_to:.1%} of the jobs, a recorded fact was taken as given."
-    )
 
 
 def _of_causes(found: Explained) -> dict[str, Any]:

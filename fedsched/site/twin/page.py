@@ -54,10 +54,21 @@ def page(found: Explained, *, title: str = "", repeat: str = "") -> str:
     }
     links, parts = chapters(sections)
     body = f"""<header><p class="eyebrow">fedsched twin</p><h1>{escape(heading)}</h1>
-<p class="lede">{escape(span_in_words(site))}; {escape(str(found.plain.problem.policy))}.</p></header>
+<p class="lede">{escape(verdict(found))}</p>
+<p>{escape(span_in_words(site))}; {escape(str(found.plain.problem.policy))}.</p></header>
 {links}
 <main>{parts}</main>"""
     return document(heading, body, pictures=True)
+
+
+def verdict(found: Explained) -> str:
+    """Return the answer in a sentence: how many starts are equal, and what explains the others."""
+    parts = {name: f"{part:.1%}" for name, part in found.parts.items()}
+    rest = ", ".join(f"{part} {name}" for name, part in parts.items() if name != EQUAL)
+    return (
+        f"{parts[EQUAL]} of {counted(len(found.cause), 'start')} are equal with nothing given; {rest}. "
+        f"For {found.given_to:.1%} of the jobs, a recorded fact was taken as given."
+    )
 
 
 def _card(title: str, figure: str, *lines: str) -> str:

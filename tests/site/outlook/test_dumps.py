@@ -180,6 +180,7 @@ def test_the_commands_print_it(halves: Path, capsys: pytest.CaptureFixture[str])
     """`twin now` has a line for each job and a document for programs, --score the figures, `twin why` the causes."""
     assert run(["twin", "now", str(halves), "--draws", "3"]) == 0
     said = capsys.readouterr().out
+    assert said.startswith("2 starts forecast, as medians: the first at 01-05 21:00:00, half of them by ")
     assert "2 starts forecast of 3 replays, ranges of 80%" in said
     assert "01-05 21:00:00" in said
     assert "ranges are calibrated by " in said
@@ -196,7 +197,7 @@ def test_the_commands_print_it(halves: Path, capsys: pytest.CaptureFixture[str])
     assert json.loads(capsys.readouterr().out)["covered"] == 1.0
     assert run(["twin", "why", "28", str(halves), "--draws", "2"]) == 0
     said = capsys.readouterr().out
-    assert said.startswith("Job 28 of u0, 1 node in main, has waited ")
+    assert said.startswith("Job 28 starts at 01-05 21:30:00, as things are.\nJob 28 of u0, 1 node in main, has waited ")
     assert "resources: it needs 1 node, and 0 of 1 that it may have are free; over by 01-05 21:30:00" in said
     assert run(["twin", "why", "28", str(halves), "--draws", "2", "--json"]) == 0
     causes = json.loads(capsys.readouterr().out)["causes"]
