@@ -199,7 +199,8 @@ def verdict(result: Result) -> str:
         value = f"{marked(name.replace('_', ' '), name, result.federation)} {figure(name, result.value(name))}"
         told.append(f"{value} ({', '.join(beside)})" if beside else value)
     of = f"{counted(len(result.workload), 'job')} on {machine_text(result.federation)}"
-    return one_line(f"{result.searched_by}: {'; '.join(told)}; {of}.")
+    each = f", the best of {len(result.front)} plans in each" if len(result.front) > 1 else ""
+    return one_line(f"{result.searched_by}{each}: {'; '.join(told)}; {of}.")
 
 
 def _has(result: Result, policy: str) -> bool:
