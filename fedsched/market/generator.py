@@ -232,7 +232,7 @@ class Jobs:
         seed
             The seed of the draw.
         domain
-            The domain whose prices set the budgets; None: the paper's.
+            The domain with the prices that set the budgets; None: the paper's.
         """
         domain = domain or Domain()
         rng = np.random.default_rng([seed_of("Jobs", seed), 1])

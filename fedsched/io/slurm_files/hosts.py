@@ -135,7 +135,7 @@ def read_hosts(path: str | PathLike[str], federation: Federation) -> Hosts:
     path
         The file.
     federation
-        The machine whose nodes they are.
+        The machine that has these nodes.
 
     Examples
     --------

@@ -33,7 +33,7 @@ def write_node_use(use: NodeUse, path: str | PathLike[str]) -> None:
     Parameters
     ----------
     use, path
-        Who has which node when, and the file to write.
+        The use of nodes by jobs, and the file to write.
 
     Examples
     --------
