@@ -152,7 +152,9 @@ def test_the_first_line_of_everything_says_the_reading(instances: list[Instance]
     for ax in (found.plot_ranks(), found.plot_profile()):
         assert ax.get_title(loc="left").replace("\n", " ") == KNOWN
     found.report(tmp_path / "page.html")
-    assert f'</h1><p class="lede">{KNOWN}</p></header>' in (tmp_path / "page.html").read_text(encoding="utf-8")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert '</h1><p class="lede">makespan: ' in text
+    assert f"</p><p>{KNOWN}</p></header>" in text
 
 
 def test_searches_that_see_submissions_are_clairvoyant() -> None:

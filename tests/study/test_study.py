@@ -209,7 +209,7 @@ def test_a_sweep_is_scenarios_at_several_values(text: str, names: list[str]) -> 
      ("nodes=many", "must be a number"),
      ("estimates=x0", "must be exact, or a factor"), ("maintenance=3h", "must be a span"),
      ("federate=single", "needs several clusters"), ("set.bf_interval=60", "begin with a dump"),
-     ("policy=slurm", "give a dump's folder"), ("load=0", "must be a factor"),
+     ("policy=slurm", "needs the configuration of a dump"), ("load=0", "must be a factor"),
      ("power=never", "power='never' must be always"), ("power=timeout:5m", "give off_watts= of each NodeGroup")],
 )  # fmt: skip
 def test_a_change_that_cannot_be_is_refused(change: str, told: str, jobs: fs.Workload) -> None:

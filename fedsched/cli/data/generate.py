@@ -36,7 +36,7 @@ def command(
     Parameters
     ----------
     model
-        lublin, poisson or planted. Lublin and Feitelson's; independent arrivals; one whose best makespan is known.
+        lublin, poisson or planted. Lublin and Feitelson's; independent arrivals; jobs with a known best makespan.
     out
         The file: .swf or .csv, also .gz, .xz, .bz2.
     jobs

@@ -85,11 +85,11 @@ def command(
     seeds
         Run every method with this many seeds: 0, 1, …
     baseline
-        Every search starts from the schedule of this policy. May be repeated. Default: the baselines of `optimize`.
+        A policy; every search starts from its schedule. May be repeated. Default: the baselines of `optimize`.
     against
         Test this method against each other method, instead of all pairs of methods.
     by
-        The tests' unit: instance (its seeds' median), or run: conclusions then hold for these instances only.
+        The tests' unit: instance (its seeds' median), or run (conclusions hold for these instances only).
     alpha
         The accepted probability of at least one false conclusion.
     out
