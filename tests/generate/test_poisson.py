@@ -45,8 +45,8 @@ def test_arrivals_do_not_depend_on_other_knobs() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({}, "either rate"),
-        ({"rate": 1.0, "load": 1.0}, "either rate"),
+        ({}, "exactly one of rate"),
+        ({"rate": 1.0, "load": 1.0}, "exactly one of rate"),
         ({"rate": -1.0}, "above 0"),
         ({"rate": float("inf")}, "finite"),
         ({"rate": 1.0, "largest": 9}, "largest=9"),

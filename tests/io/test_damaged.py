@@ -42,7 +42,7 @@ def test_clocks_that_are_no_json_are_refused(content: str, tmp_path: Path) -> No
     """Brackets without end and numbers of thousands of digits are no JSON."""
     file = tmp_path / "clocks.json"
     file.write_text(content)
-    with pytest.raises(TraceError, match="it is no JSON"):
+    with pytest.raises(TraceError, match="it is not valid JSON"):
         Clocks.read(file)
 
 

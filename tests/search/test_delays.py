@@ -20,7 +20,7 @@ from fedsched.model.constraints.slack import delay_origin, with_delays
 from fedsched.model.schedule.metrics import Column
 from fedsched.search.encoding import delays as search_delays
 from fedsched.search.encoding.delays import cheapest_delays
-from fedsched.search.encoding.operators import crossed, mutated
+from fedsched.search.encoding.offspring import crossed, mutated
 from fedsched.search.problem.objectives import Objectives
 from fedsched.search.problem.problem import SearchProblem
 

@@ -13,7 +13,7 @@ import fedsched as fs
 from fedsched.core.jit import constant
 from fedsched.core.random import begin_stream, below, uniform
 from fedsched.io.trees import pack
-from fedsched.search.encoding.operators import crossed, mutated
+from fedsched.search.encoding.offspring import crossed, mutated
 from fedsched.search.methods.genetic import favour_fast_groups
 from fedsched.search.methods.memetic import directions
 from fedsched.search.methods.mpso_fga import CHANCE, crossed_keys, memberships, progress, promotion

@@ -20,7 +20,7 @@ from fedsched.model.jobs.shaping import with_shapes
 from fedsched.model.schedule.metrics import NAMES, OF_A_SCHEDULE, Column
 from fedsched.optimize import optimize
 from fedsched.optimize.result import Result
-from fedsched.search.encoding.operators import crossed, mutated
+from fedsched.search.encoding.offspring import crossed, mutated
 from fedsched.search.methods.methods import METHODS
 from fedsched.search.problem.objectives import Objectives
 from fedsched.search.problem.problem import SearchProblem

@@ -1,18 +1,12 @@
-"""Operators on rows: crossover of two plans, and the random moves of mutation and local search, all compiled.
-
-`crossed`, `mutated` and `tournament` apply them to arrays of rows, for the genetic methods and the adapters.
-"""
+"""Compiled operators on rows: crossover of two plans, and the random moves of mutation and local search."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from fedsched.core.jit import flag, inlined, kernel, part
 from fedsched.core.random import begin_stream, below, uniform
 from fedsched.engine.pack.shape_arrays import choices_begin, inherit_shape, tasks_in
-from fedsched.search.encoding.delays import cross_delays, mutate_delays
 from fedsched.search.encoding.genome import keep_placeable, make_placeable, takes_any_nodes
 
 if TYPE_CHECKING:
@@ -20,7 +14,6 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Floats, Ints, Problem, State
     from fedsched.engine.pack.shape_arrays import Shapes
     from fedsched.search.encoding.genome import Space
-    from fedsched.search.problem.packed import PackedProblem
 
 LONGEST_BLOCK = 8  # most jobs that an insertion moves together
 CAP_SHARE = 0.2  # share of the moves that change caps; 0 if there is one group
@@ -302,49 +295,3 @@ def mutate_rows(
         begin_stream(stream, seed, generation, c)
         for _ in range(moves[c]):
             move(problem, space, rows[c], ends, stream, state)
-
-
-def crossed(problem: PackedProblem, parents: Ints, pairs: Ints, *, seed: int, generation: int) -> Ints:
-    """Return one child for each pair of row numbers: order crossover; each job's caps and delay from one parent."""
-    children = np.empty((len(pairs), problem.layout.length), dtype=np.int64)
-    packed, space, state = problem.seat()
-    cross_rows(
-        packed,
-        space,
-        parents,
-        np.ascontiguousarray(pairs, dtype=np.int64),
-        children,
-        np.zeros(problem.layout.jobs, dtype=np.int64),
-        np.zeros(1, dtype=np.uint64),
-        seed,
-        generation,
-        state,
-    )
-    if problem.delays is not None:
-        cross_delays(problem.layout, parents, pairs, children, seed=seed, generation=generation)
-    return children
-
-
-def mutated(problem: PackedProblem, rows: Ints, moves: Ints, *, seed: int, generation: int) -> Ints:
-    """Return the rows, each changed in place by its number of random moves."""
-    packed, space, state = problem.seat()
-    mutate_rows(
-        packed,
-        space,
-        rows,
-        np.ascontiguousarray(moves, dtype=np.int64),
-        np.zeros(problem.layout.jobs),
-        np.zeros(1, dtype=np.uint64),
-        seed,
-        generation,
-        state,
-    )
-    if problem.delays is not None:
-        mutate_delays(problem.delays, problem.layout, rows, moves, seed=seed, generation=generation)
-    return rows
-
-
-def tournament(fitness: Floats | Ints, count: int, rng: np.random.Generator) -> Ints:
-    """Return `count` winners of binary tournaments; less fitness wins, ties go to the first drawn."""
-    a, b = rng.integers(0, len(fitness), size=(2, count))
-    return np.where(fitness[b] < fitness[a], b, a)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.core.values import seed_of, whole
-from fedsched.search.encoding.operators import crossed, mutated, tournament
+from fedsched.search.encoding.offspring import crossed, mutated, tournament
 
 if TYPE_CHECKING:
     from collections.abc import Callable

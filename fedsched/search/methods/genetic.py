@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.search.encoding.assignment import first_assignments, reassigned
-from fedsched.search.encoding.operators import mutated
+from fedsched.search.encoding.offspring import mutated
 from fedsched.search.methods.adapters import deap_toolbox
 from fedsched.search.problem.slowdown import costs_by_group
 from fedsched.search.run.checkpoint_arrays import saved_plans

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.search.encoding.operators import crossed, mutated, tournament
+from fedsched.search.encoding.offspring import crossed, mutated, tournament
 from fedsched.search.run.archive import crowding
 from fedsched.search.run.checkpoint_arrays import saved_plans, saved_values
 
