@@ -13,9 +13,15 @@ if TYPE_CHECKING:
     from fedsched import bounds as bounds
     from fedsched import gang as gang
     from fedsched import generate as generate
+    from fedsched import io as io
     from fedsched import market as market
+    from fedsched import model as model
+    from fedsched import plot as plot
     from fedsched import policies as policies
+    from fedsched import report as report
     from fedsched import search as search
+    from fedsched import site as site
+    from fedsched import slurm as slurm
     from fedsched.compare import Budget as Budget
     from fedsched.compare import Instance as Instance
     from fedsched.compare import compare as compare
@@ -39,6 +45,7 @@ if TYPE_CHECKING:
     from fedsched.optimize import optimize as optimize
     from fedsched.optimize.result import Result as Result
     from fedsched.optimize.rolling import Rolling as Rolling
+    from fedsched.optimize.shifting import shifts as shifts
     from fedsched.policies import ListHeuristic as ListHeuristic
     from fedsched.policies import Policy as Policy
     from fedsched.policies import Rules as Rules
@@ -61,8 +68,8 @@ _HOME: dict[str, str | None] = {
     "ListHeuristic": "policies",
     "NodeGroup": "model.machine.federation",
     "NodeSharing": "engine.sharing",
-    "Policy": "policies",
     "Partition": "model.machine.partition",
+    "Policy": "policies",
     "Pool": "model.machine.federation",
     "Reading": "model.reading",
     "Result": "optimize.result",
@@ -77,13 +84,20 @@ _HOME: dict[str, str | None] = {
     "errors": "core",
     "gang": None,
     "generate": None,
+    "io": None,
     "market": None,
+    "model": None,
     "optimize": "optimize",
+    "plot": None,
     "policies": None,
     "read": "io",
     "read_federation": "io",
+    "report": None,
     "search": None,
+    "shifts": "optimize.shifting",
     "simulate": "simulate",
+    "site": None,
+    "slurm": None,
     "study": "study",
     "tune": "site.tuning",
     "write": "io",
@@ -117,13 +131,20 @@ __all__ = [
     "errors",
     "gang",
     "generate",
+    "io",
     "market",
+    "model",
     "optimize",
+    "plot",
     "policies",
     "read",
     "read_federation",
+    "report",
     "search",
+    "shifts",
     "simulate",
+    "site",
+    "slurm",
     "study",
     "tune",
     "write",

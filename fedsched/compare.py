@@ -20,6 +20,9 @@ from fedsched.comparison.instances import Budget, Comparable, Instance
 from fedsched.comparison.markets import MarketEntrant, MarketInstance
 from fedsched.comparison.method_names import entrant_of
 from fedsched.comparison.record import Comparison, RunRecord
+from fedsched.comparison.scores import Scores
+from fedsched.comparison.statistics import Friedman, Pair, Pairs
+from fedsched.comparison.table import Row, Table
 from fedsched.core.errors import FedschedError, shown
 from fedsched.core.executors import LEFT, ended_of, unknown_to_workers
 from fedsched.core.values import seed_of
@@ -29,19 +32,25 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
     from os import PathLike
 
-    from fedsched.comparison.instances import Comparable
 
 __all__ = [
     "Budget",
+    "Comparable",
     "Comparison",
     "Entrant",
+    "Friedman",
     "GangEntrant",
     "GangInstance",
     "Instance",
     "MarketEntrant",
     "MarketInstance",
     "Outcome",
+    "Pair",
+    "Pairs",
+    "Row",
     "RunRecord",
+    "Scores",
+    "Table",
     "compare",
     "merge_records",
     "read_records",

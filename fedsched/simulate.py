@@ -14,7 +14,7 @@ from fedsched.engine.pack.choices import possible_shapes
 from fedsched.engine.pack.node_caps import checked_caps
 from fedsched.engine.pack.problem import pack
 from fedsched.engine.plans import plan_of_rules
-from fedsched.engine.run.simulation import Simulation, start_of
+from fedsched.engine.run.simulation import Planner, Simulation, start_of
 from fedsched.io.arguments import nouns_of
 from fedsched.model.jobs.admission import count_in_nodes, with_default_times
 from fedsched.model.jobs.shaping import with_chosen_shapes, with_shapes
@@ -49,7 +49,8 @@ if TYPE_CHECKING:
     from fedsched.slurm import Slurm
 
 __all__ = [
-    "POLICIES", "ListHeuristic", "OnlinePolicy", "Policy", "Reading", "Rules", "RunningJobs", "prepare", "simulate",
+    "POLICIES", "ListHeuristic", "OnlinePolicy", "Planner", "Policy", "Reading", "Rules", "RunningJobs", "Simulation",
+    "prepare", "simulate",
 ]  # fmt: skip
 
 

@@ -7,13 +7,15 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast, runtime_checkable
 
 from fedsched.comparison.instances import Instance
-from fedsched.core.errors import InfeasibleError, unknown_name
+from fedsched.core.errors import InfeasibleError
+from fedsched.core.plugins import METHODS as OF_METHODS
+from fedsched.core.plugins import offered
 from fedsched.core.text import counted
 from fedsched.optimize import optimize
 from fedsched.optimize.baselines import baseline_schedule, bound_on, bounds_of, measured
 from fedsched.optimize.entry_point import SEEDS
 from fedsched.optimize.searching import versions
-from fedsched.policies import POLICIES, Rules
+from fedsched.policies import POLICIES, Rules, check_policy_name
 from fedsched.search.methods.methods import ALIASES, METHODS, method_named
 from fedsched.search.problem.objectives import Objectives, signs_of
 from fedsched.search.problem.shared import problem_for
@@ -242,8 +244,7 @@ class PolicyEntrant:
     def run(self, instance: Instance, seed: int, budget: Budget) -> Outcome:
         """Return the values of the policy's one schedule."""
         policy = self.name.lower()
-        if policy not in POLICIES:
-            raise unknown_name("method or policy", self.name, [*METHODS, *ALIASES, *POLICIES])
+        check_policy_name(policy, kind="method or policy", also=(*METHODS, *ALIASES, *offered(OF_METHODS)))
         _check(policy, "policy", instance)
         began = time.perf_counter()
         problem = problem_for(

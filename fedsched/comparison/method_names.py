@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING
 
 from fedsched.comparison.entrants import Entrant, PolicyEntrant, SearchEntrant
 from fedsched.core.errors import unknown_name
+from fedsched.core.plugins import METHODS, POLICIES, offered
 from fedsched.gang.presets import NAMED
 from fedsched.market.methods import METHODS as MARKET
 from fedsched.optimize.entry_point import SEEDS
-from fedsched.policies import POLICIES
-from fedsched.search.methods.methods import ALIASES, METHODS
+from fedsched.policies import POLICIES as OWN_POLICIES
+from fedsched.policies import is_policy
+from fedsched.search.methods.methods import ALIASES, is_method
+from fedsched.search.methods.methods import METHODS as OWN_METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -36,7 +39,7 @@ def entrant_of(method: str | Entrant, baselines: Sequence[str] | None) -> Entran
 def is_search(name: str) -> bool:
     """Return whether a name is that of a search: `ga`, or `ga:random` for other initial plans."""
     method, colon, seeds = name.lower().partition(":")
-    return method in {*METHODS, *ALIASES} and (not colon or seeds in SEEDS)
+    return (not colon or seeds in SEEDS) and is_method(method)
 
 
 def check_kinds(methods: Iterable[str], instances: Sequence[object]) -> None:
@@ -54,10 +57,10 @@ def check_kinds(methods: Iterable[str], instances: Sequence[object]) -> None:
 def check_names(names: Iterable[str]) -> None:
     """Raise for the first name of no method."""
     for name in names:
-        if name.lower() not in every_name() and not is_search(name):
-            raise unknown_name("method or policy", name, every_name())
+        if name.lower() not in every_name() and not is_search(name) and not is_policy(name):
+            raise unknown_name("method or policy", name, {*every_name(), *offered(METHODS), *offered(POLICIES)})
 
 
 def every_name() -> frozenset[str]:
-    """Return the names of all methods."""
-    return frozenset({*METHODS, *ALIASES, *POLICIES, *NAMED, *MARKET})
+    """Return the names of all methods of fedsched's own."""
+    return frozenset({*OWN_METHODS, *ALIASES, *OWN_POLICIES, *NAMED, *MARKET})

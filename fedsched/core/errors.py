@@ -74,6 +74,10 @@ class SteerError(FedschedError):
     """A cluster cannot be read, planned for or steered; the message says why, and what must change."""
 
 
+class PluginError(FedschedError):
+    """A search method or policy of another package does not work; the message names the package."""
+
+
 class OutputError(FedschedError):
     """A result cannot be written; nothing is left half-written."""
 

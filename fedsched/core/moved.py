@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
 NOW = {
     "compilation": "core.compilation",
-    "errors": "core.errors",
-    "executors": "core.executors",
     "instances": "bench",
     "io.calendar": "io.tables.downtimes",
     "io.node_use": "io.tables.node_use",
@@ -34,6 +32,8 @@ NOW = {
     "slurm.sprio": "slurm.priority.sprio",
     "twin": "site.twin",
 }
+# Modules of `core` that users import by a name of their own, without a warning.
+PUBLIC = {"errors": "core.errors", "executors": "core.executors"}
 
 
 class _Moved:
@@ -56,8 +56,10 @@ class _Moved:
 
         name = module.__name__
         new = _new_name(name)
-        warnings.warn(f"{name} is now {new}; import it from there.", DeprecationWarning, stacklevel=2)
         sys.modules[name] = import_module(new)
+        if name.removeprefix("fedsched.") in PUBLIC:
+            return
+        warnings.warn(f"{name} is now {new}; import it from there.", DeprecationWarning, stacklevel=2)
 
 
 class Renamed:
@@ -78,7 +80,7 @@ class Renamed:
 
 def _new_name(name: str) -> str:
     """Return the new name of a moved module, or of a module within it; "" if it has not moved."""
-    for old, new in NOW.items():
+    for old, new in (*NOW.items(), *PUBLIC.items()):
         if name == f"fedsched.{old}" or name.startswith(f"fedsched.{old}."):
             return f"fedsched.{new}{name.removeprefix(f'fedsched.{old}')}"
     return ""

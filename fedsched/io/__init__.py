@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from fedsched.core.errors import OutputError, unknown_name
+from fedsched.core.lazy import lazily
 from fedsched.io.files import COMPRESSION_SUFFIXES, STDIN
 from fedsched.io.swf import WHOLE_JOBS
 
@@ -15,11 +16,73 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from os import PathLike
 
-    from fedsched.io.swf.swf_table import RawLog
+    from fedsched.io.batsim.workloads import read_batsim as read_batsim
+    from fedsched.io.batsim.workloads import write_batsim as write_batsim
+    from fedsched.io.platforms.simgrid import node_speed as node_speed
+    from fedsched.io.platforms.simgrid import read_simgrid as read_simgrid
+    from fedsched.io.slurm_files.accounts import read_usage as read_usage
+    from fedsched.io.slurm_files.hosts import read_hosts as read_hosts
+    from fedsched.io.slurm_files.sacct import read_sacct as read_sacct
+    from fedsched.io.slurm_files.slurm_conf import read_slurm_conf as read_slurm_conf
+    from fedsched.io.swf.log import read_swf as read_swf
+    from fedsched.io.swf.log import write_swf as write_swf
+    from fedsched.io.swf.swf_table import RawLog as RawLog
+    from fedsched.io.swf.swf_table import read_table as read_table
+    from fedsched.io.tables.csv import read_csv as read_csv
+    from fedsched.io.tables.csv import write_csv as write_csv
+    from fedsched.io.tables.downtimes import read_calendar as read_calendar
+    from fedsched.io.tables.downtimes import write_calendar as write_calendar
+    from fedsched.io.tables.node_use import read_node_use as read_node_use
+    from fedsched.io.tables.node_use import write_node_use as write_node_use
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
 
-__all__ = ["read", "read_example", "read_federation", "write", "write_federation"]
+_HOMES = {
+    "RawLog": "io.swf.swf_table",
+    "read_table": "io.swf.swf_table",
+    "read_swf": "io.swf.log",
+    "write_swf": "io.swf.log",
+    "read_csv": "io.tables.csv",
+    "write_csv": "io.tables.csv",
+    "read_sacct": "io.slurm_files.sacct",
+    "read_hosts": "io.slurm_files.hosts",
+    "read_slurm_conf": "io.slurm_files.slurm_conf",
+    "read_usage": "io.slurm_files.accounts",
+    "read_batsim": "io.batsim.workloads",
+    "write_batsim": "io.batsim.workloads",
+    "read_simgrid": "io.platforms.simgrid",
+    "node_speed": "io.platforms.simgrid",
+    "read_calendar": "io.tables.downtimes",
+    "write_calendar": "io.tables.downtimes",
+    "read_node_use": "io.tables.node_use",
+    "write_node_use": "io.tables.node_use",
+}
+__all__ = [
+    "RawLog",
+    "node_speed",
+    "read",
+    "read_batsim",
+    "read_calendar",
+    "read_csv",
+    "read_example",
+    "read_federation",
+    "read_hosts",
+    "read_node_use",
+    "read_sacct",
+    "read_simgrid",
+    "read_slurm_conf",
+    "read_swf",
+    "read_table",
+    "read_usage",
+    "write",
+    "write_batsim",
+    "write_calendar",
+    "write_csv",
+    "write_federation",
+    "write_node_use",
+    "write_swf",
+]
+__getattr__, __dir__ = lazily(__name__, _HOMES)
 
 FORMATS = {
     ".swf": "swf", ".csv": "csv", ".sacct": "sacct", ".json": "batsim", ".openb": "openb", ".events": "events",

@@ -13,6 +13,8 @@ from fedsched.policies.named import ListHeuristic as ListHeuristic
 from fedsched.policies.named import OnlinePolicy as OnlinePolicy
 from fedsched.policies.named import Policy as Policy
 from fedsched.policies.named import Rules as Rules
+from fedsched.policies.named import check_policy_name as check_policy_name
+from fedsched.policies.named import is_policy as is_policy
 from fedsched.policies.named import policy_named as policy_named
 
 if TYPE_CHECKING:

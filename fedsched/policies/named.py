@@ -7,12 +7,14 @@ from itertools import product
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from fedsched.core.errors import unknown_name
+from fedsched.core.errors import shortened, unknown_name
+from fedsched.core.plugins import POLICIES as GROUP
+from fedsched.core.plugins import offered, plugin, refuse
 from fedsched.core.text import one_line
 from fedsched.policies.list_heuristics import HEURISTICS, assign
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
@@ -251,12 +253,37 @@ POLICIES: Mapping[str, Rules | ListHeuristic] = MappingProxyType(
 )
 
 
+def is_policy(name: str) -> bool:
+    """Return whether a name is that of a policy, fedsched's own or another package's."""
+    return name.lower() in POLICIES or name.lower() in offered(GROUP)
+
+
+def check_policy_name(name: str, *, kind: str = "policy", also: Iterable[str] = ()) -> None:
+    """Raise unless a name is that of a policy or one of `also`; the error offers the nearest name."""
+    if name.lower() not in also and not is_policy(name):
+        raise unknown_name(kind, name, [*POLICIES, *also, *offered(GROUP)])
+
+
+def offered_policy(name: str) -> Policy:
+    """Return the policy that another installed package offers by this name: see `fedsched.core.plugins`."""
+    one, found = plugin("policy", GROUP, name, POLICIES)
+    if callable(found) and (isinstance(found, type) or not isinstance(found, Policy)):
+        try:
+            found = found()
+        except Exception as error:  # whatever the other package does
+            refuse("policy", one, f"cannot be made ({type(error).__name__}: {shortened(str(error))})", error)
+    if isinstance(found, type) or not isinstance(found, Policy):
+        refuse("policy", one, f"is {shortened(repr(found))}, which has no method rules(workload, federation)")
+    return found
+
+
 def policy_named(policy: PolicyName | str | Policy, *, placement: PlacementName | None = None) -> Policy:
-    """Return the policy of that name (or the given one); a given placement rule replaces its own."""
+    """Return the policy of that name (or the given one); a given placement rule replaces its own.
+
+    A name that is not in `POLICIES` may be that of another installed package's policy.
+    """
     if isinstance(policy, str):
-        if policy.lower() not in POLICIES:
-            raise unknown_name("policy", policy, POLICIES)
-        known = POLICIES[policy.lower()]
+        known = POLICIES.get(policy.lower()) or offered_policy(policy)
         if isinstance(known, Rules):
             return replace(known, name=policy.lower(), placement=placement or known.placement)
         policy = known

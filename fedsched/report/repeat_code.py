@@ -12,7 +12,7 @@ from fedsched.model.machine.federation import Federation
 from fedsched.model.reading import CLAIRVOYANT, Reading
 from fedsched.model.schedule.metrics import NAMES
 from fedsched.optimize.baselines import usual_baselines
-from fedsched.policies import POLICIES
+from fedsched.policies import is_policy
 from fedsched.search.problem.objectives import Objectives
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _problem_code(workload: Workload, federation: Federation) -> list[str]:
 
 def _has_policy(schedule: Schedule) -> bool:
     """Return whether a schedule was made by a policy of a known name."""
-    return schedule.policy.partition(" on ")[0] in POLICIES
+    return is_policy(schedule.policy.partition(" on ")[0])
 
 
 def command_of(result: Result) -> str:

@@ -7,7 +7,9 @@ import io
 import re
 import shlex
 import sys
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -166,17 +168,38 @@ def test_the_reference_names_everything_public() -> None:
     """Tests that each public name, and each policy's part with its meaning, has its place in the reference."""
     pages = {path.stem: path.read_text(encoding="utf-8") for path in (DOCS / "reference").glob("*.md")}
     every = "\n".join(pages.values())
+    of_package = {"io": "files", "model": "nouns", "site": "verbs", "slurm": "policies"}
     for name in fs.__all__:
-        if name in ("bounds", "errors", "gang", "generate", "market", "policies", "search"):
-            assert name in pages
+        if isinstance(getattr(fs, name), ModuleType):
+            assert of_package.get(name, name) in pages
         elif name != "__version__":
             assert f":: fedsched.{name}\n" in every
-    for module in (fs.bounds, fs.gang, fs.generate, fs.market, fs.search):
+    for module in (fs.bounds, fs.gang, fs.generate, fs.io, fs.market, fs.model, fs.search):
         for name in module.__all__:
             assert f"{module.__name__}.{name}" in every
     for table in (policies.ORDERS, policies.DISPATCH, policies.PLACEMENTS):
         for name, meaning in table.items():
             assert f"| `{name}` | {meaning} |" in pages["policies"]
+
+
+SUBJECTS = (
+    "bounds", "compare", "engine.sharing", "errors", "executors", "gang", "gang.presets", "generate", "gym", "io",
+    "io.fetch", "io.recorded_nodes", "market", "model", "optimize", "policies", "report", "search", "simulate",
+    "site.outlook", "site.tuning", "site.twin", "slurm", "study",
+)  # fmt: skip
+
+
+def test_the_reference_imports_from_named_packages() -> None:
+    """Tests that what the reference describes comes from `fedsched` or a subject's package, whose `dir` has it."""
+    found = set()
+    for page in (DOCS / "reference").glob("*.md"):
+        found |= set(re.findall(r"^\.\. auto\w+:: fedsched\.(\S+)$", page.read_text(encoding="utf-8"), re.MULTILINE))
+    assert {"simulate", "search.MethodInfo", "model.Metrics"} <= found
+    for path in sorted(found):
+        home, _, name = path.rpartition(".")
+        assert home in ("", *SUBJECTS) or home.startswith("plot."), path
+        module = import_module(f"fedsched.{home}" if home else "fedsched")
+        assert name in dir(module), path
 
 
 def test_the_model_names_every_metric() -> None:

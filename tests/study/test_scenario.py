@@ -168,7 +168,8 @@ MISTAKES = {
     '[log]\nfile = "a.swf"\n[policy]\nname = "eazy"': "[policy]: Unknown policy 'eazy'. Did you mean 'easy'?",
     '[log]\nfile = "a.swf"\n[policy]\nwindow = 4': "[policy]: window 4 goes with policy rolling; leave it out",
     '[log]\nfile = "a.swf"\n[policy]\nplacement = "low"': "[policy]: Unknown placement rule 'low'",
-    '[log]\nfile = "a.swf"\n[reading]\nknowledge = "all"': "knowledge='all' must be one of 'estimate', 'runtime'",
+    '[log]\nfile = "a.swf"\n[reading]\nknowledge = "all"':
+        "[reading]: knowledge='all' must be one of 'estimate', 'runtime'",
     '[log]\nfile = "a.swf"\n[reading]\nkill_at_estimate = 1': "[reading]: kill_at_estimate=1 must be true or false",
     'seed = "a"\n[log]\nfile = "a.swf"': "seed='a' must be a whole number",
     'seed = -1\n[log]\nfile = "a.swf"': "Scenario: seed=-1 must be at least 0",

@@ -111,7 +111,7 @@ def command(
     from fedsched.comparison.method_names import check_kinds, check_names, is_search
     from fedsched.comparison.statistics import check_alpha
     from fedsched.core.errors import unknown_name
-    from fedsched.policies import POLICIES
+    from fedsched.policies import check_policy_name
 
     check_output(out, (".jsonl",), what="a list of runs")
     check_output(report, (".html",), what="a report")
@@ -123,8 +123,7 @@ def command(
     if retry and out is None:
         raise NotTakenError(("retry",), "--retry repeats the failed runs in the file of --out; give --out too.")
     for name in baseline:
-        if name.lower() not in POLICIES:
-            raise unknown_name("policy", name, POLICIES)
+        check_policy_name(name)
     if against is not None and against not in method:
         raise unknown_name("method", against, method)
     simulated = evaluations is None and seconds is None and not any(is_search(name) for name in method)

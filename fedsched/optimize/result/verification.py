@@ -10,7 +10,7 @@ from fedsched.core.errors import FedschedError
 from fedsched.engine.run.simulation import have_other_sizes
 from fedsched.model.schedule.metrics import NAMES, Column
 from fedsched.optimize.result.record import BASELINES, Baseline
-from fedsched.policies import POLICIES
+from fedsched.policies import is_policy
 from fedsched.search.problem.objectives import lateness, signs_of
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _row_of(plan: PlannedQueue, problem: SearchProblem, place: int) -> Ints:
 
 
 def _by(policy: str, problem: SearchProblem) -> Schedule:
-    if policy.lower() not in POLICIES:
+    if not is_policy(policy):
         raise DeniedError(f"there is no policy {policy!r}")
     return problem.simulated(policy)
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from fedsched.core.errors import shortened, unknown_name
+from fedsched.core.plugins import METHODS as GROUP
+from fedsched.core.plugins import offered, plugin, refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from fedsched.engine.arrays.structs import Floats, Ints
     from fedsched.io.trees import Plain, Saved
@@ -114,7 +116,8 @@ class MethodInfo:
     name: str
     about: str
     objectives: tuple[str, ...]  # default objectives
-    maker: str  # "module:callable": called with the run, and with the encoding if that is not the usual one
+    # Called with the run, and with an unusual encoding; as text, "module:callable" within `fedsched.search`.
+    maker: str | Callable[..., Method]
     encodings: tuple[str, ...] = ()  # encodings of its plans, the usual one first; empty if there is no choice
     encoding: str = ""  # the chosen encoding, if that is not the usual one
     rows: bool = True  # whether it works on rows throughout, which may choose shapes; else on keys
@@ -123,9 +126,13 @@ class MethodInfo:
 
     def make(self, run: Run) -> Method:
         """Return the method, ready for its first step."""
-        module, _, name = self.maker.partition(":")
-        maker = getattr(import_module(f"fedsched.search.{module}"), name)
-        return cast("Method", maker(run, self.encoding) if self.encoding else maker(run))
+        maker: Callable[..., Method]
+        if isinstance(self.maker, str):
+            module, _, name = self.maker.partition(":")
+            maker = getattr(import_module(f"fedsched.search.{module}"), name)
+        else:
+            maker = self.maker
+        return maker(run, self.encoding) if self.encoding else maker(run)
 
     @property
     def title(self) -> str:
@@ -185,10 +192,24 @@ ALIASES: Mapping[str, str] = MappingProxyType({"auto": "memetic", "nsga2": "moga
 
 
 def method_named(name: str) -> MethodInfo:
-    """Return the method of that name or alias."""
+    """Return the method of that name or alias, which may be another installed package's."""
     if not isinstance(name, str):
         raise TypeError(f"method={shortened(repr(name))} must be the name of one search, as 'memetic'.")
     known = ALIASES.get(name.lower(), name.lower())
-    if known not in METHODS:
-        raise unknown_name("method", name, [*METHODS, *ALIASES])
-    return METHODS[known]
+    return METHODS.get(known) or _offered_method(name)
+
+
+def is_method(name: str) -> bool:
+    """Return whether a name is that of a search, fedsched's own or another package's."""
+    return name.lower() in (*METHODS, *ALIASES) or name.lower() in offered(GROUP)
+
+
+def _offered_method(name: str) -> MethodInfo:
+    """Return the method that another installed package offers by this name: see `fedsched.core.plugins`."""
+    one, found = plugin("method", GROUP, name, [*METHODS, *ALIASES])
+    if isinstance(found, MethodInfo):
+        return replace(found, name=one.name.lower())
+    if not callable(found):
+        refuse("method", one, f"is {shortened(repr(found))}, neither a MethodInfo nor a callable that takes the run")
+    about = (getattr(found, "__doc__", None) or "").strip().partition("\n")[0]
+    return MethodInfo(one.name.lower(), about, ("makespan",), found)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.policies import POLICIES
+from fedsched.policies import is_policy
 from fedsched.search.run.checkpoint_arrays import saved_plans, saved_values
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class Archive:
         rows = iter(saved_plans(saved, "rows", problem, policies.count("")))
         if len(policies) > self.capacity:
             raise saved.unfit("policies", f"must name {self.capacity} plans at most")
-        if not {name.lower() for name in policies} <= {"", *POLICIES}:
+        if not all(name == "" or is_policy(name) for name in policies):
             raise saved.unfit("policies", "must be names of policies")
         self.values = values
         self.entries = [Entry(None, name) if name else Entry(next(rows)) for name in policies]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from fedsched.core.errors import FieldError, unknown_name
-from fedsched.policies import POLICIES, Rules
+from fedsched.core.errors import FieldError
+from fedsched.policies import ListHeuristic, Rules, check_policy_name, policy_named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,8 +75,7 @@ class PolicyChoice:
     reservation: str | None = None
 
     def __post_init__(self) -> None:
-        if self.name.lower() not in (ROLLING, SLURM) and self.name.lower() not in POLICIES:
-            raise unknown_name("policy", self.name, [*POLICIES, ROLLING, SLURM])
+        check_policy_name(self.name, also=(ROLLING, SLURM))
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -134,12 +133,14 @@ class PolicyChoice:
         self._refuse(OF_SEARCH, OF_ROLLING)
         if checkpoint is not None:
             raise NotOfPolicyError(f"{{checkpoint}} {{}} {OF_ROLLING}; leave it out.", checkpoint)
-        known = POLICIES[self.name.lower()]
+        known = policy_named(self.name)
         if not isinstance(known, Rules):
-            self._refuse(
-                ("order", "backfill_order", "placement"), f"is what policy {self.name.lower()!r} chooses itself"
-            )
-            return replace(known, **self.given(("dispatch",)))
+            by_itself = f"is what policy {self.name.lower()!r} chooses itself"
+            self._refuse(("order", "backfill_order", "placement"), by_itself)
+            if isinstance(known, ListHeuristic):
+                return replace(known, **self.given(("dispatch",)))
+            self._refuse(("dispatch",), by_itself)
+            return known
         changed = self.given(OF_RULES)
         return replace(known, **changed, **self.given(("placement",)), name="" if changed else self.name.lower())
 
