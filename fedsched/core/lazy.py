@@ -1,4 +1,4 @@
-"""Packages whose names are imported when they are first used, so that importing the package stays fast."""
+"""Lazy packages: a name is imported at its first use, so that the import of the package stays fast."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ def lazily(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], obje
 
     def names() -> list[str]:
         there = vars(sys.modules[package])
-        return sorted({*homes, *there.get("__all__", ()), *(name for name in there if name[:1].isupper())})
+        classes = {name for name in there if name[:1].isupper() and name != "TYPE_CHECKING"}
+        return sorted({*homes, *there.get("__all__", ()), *classes})
 
     return get, names

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from fedsched.core.lazy import lazily
 from fedsched.generate.alternatives import alternatives
 from fedsched.generate.communication import communication
 from fedsched.generate.estimates import estimates, tsafrir_estimates
@@ -33,8 +33,5 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    # It simulates, as no other generator does, so it lives above the engine; its former name here still works.
-    if name == "calibrate_bandwidth":
-        return import_module("fedsched.calibration").calibrate_bandwidth
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# It simulates, as no other generator does, so it lives above the engine; its former name here still works.
+__getattr__, __dir__ = lazily(__name__, {"calibrate_bandwidth": "calibration"})

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from fedsched.core.lazy import lazily
 from fedsched.model.power.switching import Planned as Planned
 from fedsched.model.power.switching import Reserve as Reserve
 from fedsched.model.power.switching import Timeout as Timeout
@@ -20,10 +21,5 @@ from fedsched.policies.named import policy_named as policy_named
 if TYPE_CHECKING:
     from fedsched.slurm.conf.policy import Slurm as Slurm
 
-
-def __getattr__(name: str) -> object:
-    if name == "Slurm":  # imported late: it reads files, which other policies do not
-        from fedsched.slurm.conf.policy import Slurm
-
-        return Slurm
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# Imported late: it reads files, which other policies do not.
+__getattr__, __dir__ = lazily(__name__, {"Slurm": "slurm.conf.policy"})
