@@ -192,7 +192,7 @@ def test_what_is_not_checked_is_refused() -> None:
     downtime = fs.Downtime("a", 0.0, end=1.0)
     with pytest.raises(ScheduleError, match=r"calendar is not checked if jobs share.*leave it out.*calendar=\(\)"):
         replace(good, federation=machine((2, {"cpu": 8}), calendar=(downtime,))).verify()
-    with pytest.raises(ScheduleError, match=r"begin is not checked; leave it out of the workload.*begin=None"):
+    with pytest.raises(ScheduleError, match=r"begin is not checked if jobs share nodes; leave it out of the workload.*begin=None"):
         replace(good, workload=replace(good.workload, begin=[1.0])).verify()
 
 
@@ -220,7 +220,7 @@ def test_a_log_that_does_not_tell_is_refused(tmp_path: Path) -> None:
     """Tests that unknown waits, nodes and hosts are errors that say what to do."""
     jobs = fs.read(log(tmp_path, "{7,9,7} q 1", "{9,9,9} q 1"), descriptor="metacentrum")
     federation, hosts = machine((2, {"cpu": 4})), {"7": ("a", 0), "9": ("a", 1)}
-    with pytest.raises(FederationError, match="Job 1: hosts have no '9'; add it"):
+    with pytest.raises(FederationError, match="Job 1: hosts= has no '9'; add it"):
         recorded_nodes(jobs, federation, hosts={"7": ("a", 0)})
     with pytest.raises(ScheduleError, match="start or nodes of 2 jobs are not recorded"):
         recorded_nodes(replace(jobs, labels=None), federation, hosts=hosts)

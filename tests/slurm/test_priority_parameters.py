@@ -58,8 +58,8 @@ def test_what_is_not_modelled_is_named(tmp_path: Path) -> None:
     ("line", "complaint"),
     [
         ("PriorityType=priority/mine", "PriorityType=priority/mine is neither priority/basic nor"),
-        ("PriorityWeightAge=much", "PriorityWeightAge=much is no whole number"),
-        ("PriorityMaxAge=old", "PriorityMaxAge: 'old' is no time"),
+        ("PriorityWeightAge=much", "PriorityWeightAge=much is not a whole number"),
+        ("PriorityMaxAge=old", "PriorityMaxAge: 'old' is not a time"),
         ("PriorityCalcPeriod=0", "PriorityCalcPeriod=0 is no period"),
         ("PriorityFavorSmall=maybe", "PriorityFavorSmall=maybe must be YES or NO"),
         ("PriorityUsageResetPeriod=HOURLY", "PriorityUsageResetPeriod=HOURLY is none of NONE, NOW"),

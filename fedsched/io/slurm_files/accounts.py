@@ -368,7 +368,7 @@ def read_usage(path: str | PathLike[str]) -> dict[tuple[str, str], Usage]:
     for k, line in lines[1:]:
         cells = [cell.strip() for cell in line.split("|")]
         if len(cells) < len(names):
-            raise TraceError(f"{path}, line {k}: it has {len(cells)} fields, and the first line {len(names)}.")
+            raise TraceError(f"{path}, line {k}: it has {len(cells)} fields, but the first line {len(names)}.")
         amounts = (_amount(cells[at], f"{path}, line {k}: {names[at]}") for at in used)
         found[cells[account], cells[user]] = Usage(*amounts)
     return found

@@ -71,7 +71,7 @@ class Scales:
         partition = parameters.partitions.get(job.partition)
         if partition is None and parameters.partitions:
             raise TraceError(
-                f"a job requests partition {job.partition!r}, which the slurm.conf does not have; "
+                f"a job requests the partition {job.partition!r}, which the slurm.conf does not have; "
                 f"it has {first_of(parameters.partitions)}."
             )
         if not parameters.multifactor:  # priority/basic uses no factors
