@@ -229,7 +229,7 @@ def test_a_log_that_does_not_tell_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ScheduleError, match="Job 1: nodes='cn7' must be the nodes of its processors"):
         recorded_nodes(replace(jobs, labels={"nodes": "cn7"}), federation, hosts=hosts)
     (tmp_path / "hosts").write_text("NodeName=7 CPUs=3\nNodeName=9 CPUs=3\n")
-    with pytest.raises(FederationError, match="host '7' is several nodes"):
+    with pytest.raises(FederationError, match="host '7' stands for several nodes"):
         recorded_nodes(jobs, machine((6, {"cpu": 1})), hosts=tmp_path / "hosts")
 
 
