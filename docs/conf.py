@@ -39,6 +39,7 @@ html_math_renderer = "mathml"
 
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 4
+smartquotes = False  # `--json` would become a dash and a word
 
 default_role = "literal"
 add_module_names = False

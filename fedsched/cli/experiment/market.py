@@ -312,7 +312,7 @@ def verdict(means: dict[str, dict[str, float]]) -> str:
 
     if len(means) == 1:
         ((name, row),) = means.items()
-        told = f"{number_text(row['scheduled'])} jobs get a window, cost {number_text(row['cost'])}"
+        told = f"jobs with a window: {number_text(row['scheduled'])}, their cost {number_text(row['cost'])}"
         return f"{name}: {told}, mean finish {number_text(row['finish'])}."
     known = {metric: {n: row[metric] for n, row in means.items() if row[metric] == row[metric]} for metric in MEANINGS}
     if not known["finish"]:
