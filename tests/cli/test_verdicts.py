@@ -70,7 +70,7 @@ def test_a_comparison_names_the_best_first(call: Callable[..., Any]) -> None:
 def test_a_market_without_windows_has_a_verdict() -> None:
     """Tests the sentences for one method, for several, and where no job gets a window."""
     row = dict.fromkeys(market.MEANINGS, 3.0)
-    assert market.verdict({"css": row}) == "css: 3 jobs get a window, cost 3, mean finish 3."
+    assert market.verdict({"css": row}) == "css: jobs with a window: 3, their cost 3, mean finish 3."
     dearer = row | {"cost": 4.0, "finish": 2.0}
     assert market.verdict({"css": row, "bsf": dearer}) == (
         "Jobs with a window: 3 css, 3 bsf. Least total cost: css, 3; earliest mean finish: bsf, 2."
