@@ -34,13 +34,11 @@ def run(arguments: Sequence[str]) -> int:
 
     named = next((argument for argument in arguments if argument in COMMANDS), None)
     if named is None and {*arguments} <= {*HELP, ALL_HELP}:
-        say(first_page())
-        return 0
+        return _say_help(first_page())
     if named is not None and any(argument in HELP for argument in itertools.takewhile("--".__ne__, arguments)):
         from fedsched.cli.help import short_help
 
-        say(short_help(named))
-        return 0
+        return _say_help(short_help(named))
     from cyclopts import CycloptsError
 
     from fedsched.cli.app import build_app
@@ -76,6 +74,20 @@ def run(arguments: Sequence[str]) -> int:
             raise
         return _complain(describe(error))
     return status if isinstance(status, int) else 0
+
+
+def _say_help(text: str) -> int:
+    """Print a help text before the parser is loaded, and return the exit status."""
+    try:
+        say(text)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        sys.stdout = None
+    except OSError as error:
+        sys.stdout = None
+        return _complain(describe(error))
+    return 0
 
 
 def describe(error: BaseException) -> str:

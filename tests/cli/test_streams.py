@@ -104,7 +104,7 @@ def test_a_terminal_gets_what_fits_and_the_colours_it_wants(columns: int) -> Non
     import struct
     import termios
 
-    for words in (("--help",), ("info", "example")):
+    for words in (("info", "--help-all"), ("info", "example")):
         master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         environment = {"NO_COLOR": "1", "TERM": "xterm-256color", "COLUMNS": str(columns)}

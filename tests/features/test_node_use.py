@@ -192,7 +192,7 @@ def test_what_is_not_checked_is_refused() -> None:
     downtime = fs.Downtime("a", 0.0, end=1.0)
     with pytest.raises(ScheduleError, match=r"calendar is not checked if jobs share.*leave it out.*calendar=\(\)"):
         replace(good, federation=machine((2, {"cpu": 8}), calendar=(downtime,))).verify()
-    with pytest.raises(ScheduleError, match=r"begin is not checked if jobs share nodes; leave it out of the workload.*begin=None"):
+    with pytest.raises(ScheduleError, match=r"begin is not checked if jobs share.*leave it out.*begin=None"):
         replace(good, workload=replace(good.workload, begin=[1.0])).verify()
 
 
