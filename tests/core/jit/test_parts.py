@@ -418,7 +418,7 @@ def test_a_function_of_a_function_may_read_nothing_of_it() -> None:
         return within
 
     for decorator in (kernel, part, inlined):
-        with pytest.raises(TypeError, match=r"within reads variables of a function around it"):
+        with pytest.raises(TypeError, match=r"within uses variables of an enclosing function"):
             decorator(around(1))
 
 
