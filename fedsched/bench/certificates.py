@@ -61,7 +61,7 @@ def certified_bound(name: str, objective: str) -> float | None:
 
 
 def certificate(document: Document, objective: str) -> str:
-    """Return the text of the best certificate found for an objective of an instance."""
+    """Return, as text, the proof of the best lower bound that is found on an objective of an instance."""
     if document.sharing is None:
         proposed = _proposed(document, objective)
     else:

@@ -64,7 +64,7 @@ class Draws:
         return self.bits() * bound >> 53
 
     def between(self, least: int, greatest: int) -> int:
-        """Return a whole number from the least to the greatest."""
+        """Return a whole number drawn from `least` to `greatest`, both included."""
         return least + self.below(greatest - least + 1)
 
     def one_of(self, items: Sequence[Item]) -> Item:

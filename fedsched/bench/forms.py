@@ -47,7 +47,7 @@ def room_of(problem: checker.Problem, home: str, speed: Fraction) -> list[int]:
 
 
 def in_units(problem: checker.Problem, one: dict[str, Any], objective: str) -> dict[str, Any]:
-    """Return a proof; for energy its unit is scaled so that all prices are worth the idle power of all nodes."""
+    """Return a proof; for energy in a unit in which jobs running at once pay at most the idle power of all nodes."""
     if objective != "energy":
         return one
     idle = sum(watts * nodes for watts, nodes in zip(problem.idle, problem.nodes, strict=True))

@@ -41,9 +41,9 @@ class Use(NamedTuple):
 
 
 class Feature(NamedTuple):
-    """A feature: its name in a sentence, how a call can avoid it, and how it is found.
+    """A feature: its name in a sentence, what the user can do instead, and a function that sees whether a call uses it.
 
-    `found` returns None if the call does not use it, else what the error adds in brackets, '' for nothing.
+    `found` returns None if the call does not use the feature, else a text that the error adds in brackets, or ''.
     """
 
     name: str

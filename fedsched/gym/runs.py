@@ -188,7 +188,7 @@ def measured_of(extras: ExtraState | None, problem: Problem, room: MetricScratch
 
 @inlined
 def plan_of(plan: Plan, order: Ints, first: int) -> Plan:
-    """Return the plan of a stretch of the log, made of views."""
+    """Return the plan of one run: its jobs begin at row `first` of the log and have this order; arrays are shared."""
     return Plan(
         order,
         plan.order_key,

@@ -172,7 +172,7 @@ class Assignment:
         return metrics.users(self)
 
     def owners(self) -> Owners:
-        """Return the results for the owner of each node."""
+        """Return each node's sold time, utilisation, share of local tasks, and profit, for its owner."""
         return metrics.owners(self)
 
     def totals(self) -> Totals:

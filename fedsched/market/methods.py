@@ -34,19 +34,19 @@ class Method(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slicer:
-    """Batch-slicer: consecutive groups of the batch, each with its own search for alternatives and its own choice.
+    """Batch-slicer: splits the batch into consecutive groups, and searches and chooses windows group by group.
 
-    A group sees the slots that the chosen alternatives of the groups before it have left. One group with alternatives
-    by AMP is the cyclic scheduling scheme (CSS).
+    A group sees the slots that the windows chosen for the groups before it have left. With `groups=1, search="amp"`
+    it is the published cyclic scheduling scheme (CSS).
 
     Parameters
     ----------
     groups
         The number of groups; their sizes differ by one at most. There are never more groups than jobs.
     search
-        "aep" finds a job's best window by its own criterion in each pass, "amp" and "alp" the first window.
+        A job's window in each pass: "aep" the best by its criterion, "amp" or "alp" the first (see `find_window`).
     problem, limit, budget, grid
-        The VO's choice in each group: see `choose`. A limit is divided among the groups by their numbers of jobs.
+        How each job's window is chosen: see `choose`. Groups share the limit in proportion to their numbers of jobs.
     window
         See `find_window`.
 

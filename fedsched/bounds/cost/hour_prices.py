@@ -62,10 +62,10 @@ class NodeSetPrices(NamedTuple):
 def node_set_prices(
     rooms: Sequence[NodeSet], tasks: Ints, release: Floats, first: Ints, span: tuple[float, float], until: float
 ) -> NodeSetPrices | None:
-    """Return prices at which the jobs, released at these times, would fit into the rooms between two times.
+    """Return prices of node-seconds, from a linear program that fits the jobs' work into node sets within a span.
 
-    `first` are the rows at which the shapes of each job begin; its work may be split among them. None if the solver
-    finds nothing, or gives up at `until`, by `time.perf_counter`.
+    `rooms` are the node sets. `first` has the row at which each job's shapes begin; its work may be split among them.
+    None if the solver finds nothing, or gives up at `until`, a time of `time.perf_counter`.
     """
     from scipy.optimize import linprog
     from scipy.sparse import csr_matrix

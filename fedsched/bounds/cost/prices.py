@@ -105,7 +105,7 @@ def _waiting(edges: Floats, release: Floats, work: Floats, done: Floats, weight:
 
 
 def _work(scarce: Scarce, price: Floats) -> Floats:
-    """Return the least work of each job on a machine of rate 1, made of nodes with these prices."""
+    """Return each job's work on a machine of rate 1: the least that its run costs at these prices of a node-second."""
     relaxation = scarce.relaxation
     best = np.full(relaxation.tasks.size, np.inf)
     by_price = np.argsort(price, kind="stable")

@@ -317,7 +317,10 @@ class Simulation:
 
     @property
     def integrals(self) -> Integrals:
-        """Return the integrals over time until now; if some jobs can never start, until the last end."""
+        """Return loss of capacity, saturated time, wasted work and requeues until now.
+
+        If the jobs that are left can never start, loss of capacity counts until the last end.
+        """
         found = Integrals(*map(float, integrals(self.problem, self.state)))
         return until_the_last_end(found, self.problem, self.state) if self._over else found
 

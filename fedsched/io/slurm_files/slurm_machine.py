@@ -117,7 +117,7 @@ def _partition(conf: SlurmConf, name: str, line: Line, number: dict[str, int]) -
             factor=None if (factor := job_factor_of(line)) == 1 else factor,
             default=is_on(words.get("default", "no"), where, "Default"),
         )
-    except FederationError as error:
+    except FederationError as error:  # says what is wrong and the cure; the line's place goes before it, once
         raise FederationError(f"{where}: {str(error).removeprefix(f'{where}: ')}") from None
 
 

@@ -50,7 +50,7 @@ def submit_all_at(workload: Workload, now: float) -> Workload:
 def with_sites(
     workload: Workload, sites: Sequence[str], origin: ArrayLike | None, allowed: ArrayLike | None
 ) -> Workload:
-    """Return the jobs with these sites; without `origin` the present sites are renamed in order."""
+    """Return the jobs with these sites; without `origin` (the site of each submit) old sites are renamed in order."""
     jobs = len(workload)
     if origin is None and workload.sites and len(sites) != len(workload.sites):
         raise ValueError(

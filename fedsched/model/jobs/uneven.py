@@ -46,7 +46,10 @@ def uneven_fits(workload: Workload, federation: Federation) -> tuple[NDArray[np.
 
 
 def counted_tasks_per_node(workload: Workload, federation: Federation) -> NDArray[np.int64]:
-    """Return jobs × groups: how many counted tasks stand on a node: 1, except for uneven jobs."""
+    """Return jobs × groups: how many tasks of an uneven job one node of the group holds; 1 for all other jobs.
+
+    The placement sets an uneven job's number of nodes.
+    """
     found = np.ones((len(workload), len(federation.groups)), dtype=np.int64)
     rows, fits = uneven_fits(workload, federation)
     found[rows] = fits

@@ -212,7 +212,7 @@ def _allocations_in(saved: Saved, run: SharedRun) -> dict[str, Ints]:
             raise saved.unfit(names[0], "must have a place for each that jobs hold")
         found |= {name: saved.ints(name, jobs, 0, size) for name in (first, count)}
         if (found[first] + found[count] > size).any():
-            raise saved.unfit(count, "must be within what jobs hold")
+            raise saved.unfit(count, f"and {first} point beyond the {size} entries in the file")
         _read_lost(saved, run, found, (f"lost_{first}", f"lost_{count}"), size)
     return found
 
@@ -223,7 +223,7 @@ def _read_lost(saved: Saved, run: SharedRun, found: dict[str, Ints], names: tupl
     if not first.size == count.size <= run.work.gone.first.size:
         raise saved.unfit(names[1], "must have a row for each run that may be lost")
     if (first + count > size).any():
-        raise saved.unfit(names[1], "must be within what jobs hold")
+        raise saved.unfit(names[1], f"and {names[0]} point beyond the {size} entries in the file")
     found |= dict(zip(names, (first, count), strict=True))
 
 
