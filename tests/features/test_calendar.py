@@ -96,7 +96,7 @@ def test_a_downtime_that_says_nothing_sensible_is_refused(words: dict[str, Any],
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ({"nodes": "0-8"}, r"Downtime 'maintenance' of 'b' at 10.0: node 8 is none of its 8, 0 to 7"),
+        ({"nodes": "0-8"}, r"Downtime 'maintenance' of 'b' at 10.0: node 8 is not one of its 8 nodes, 0 to 7"),
         ({"nodes": "9 of all"}, r"'all' are 8 nodes, not 9"),
         ({"nodes": "0 of all"}, r"'all' are 8 nodes, not 0"),
     ],
@@ -191,7 +191,7 @@ def test_each_side_of_the_check_catches_a_start() -> None:
 
     gap = fs.Downtime("cluster", 5.0, 8.0, nodes="1 of all")
     assert "at 6 group 0 has 4 nodes in use, but 1 of its 4 are closed" in broken(gap, 6.0)[0]
-    assert "it starts at 0 and is planned to run beyond 5, where 4 nodes of group 0 would be" in broken(gap, 0.0)[0]
+    assert "it starts at 0 and is planned to run beyond 5, when 4 nodes of group 0 would be" in broken(gap, 0.0)[0]
     assert broken(gap, 8.0) == []
     assert broken(replace(gap, known_from=3.0), 0.0) == []
     assert broken(gap, 0.0, knowledge=None) == []  # nobody knows what was known
