@@ -18,7 +18,7 @@ from fedsched.comparison.files import RunFile, merge_records, read_records
 from fedsched.comparison.gangs import GangEntrant, GangInstance
 from fedsched.comparison.instances import Budget, Comparable, Instance
 from fedsched.comparison.markets import MarketEntrant, MarketInstance
-from fedsched.comparison.method_names import entrant_of
+from fedsched.comparison.method_names import check_names, entrant_of
 from fedsched.comparison.record import Comparison, RunRecord
 from fedsched.comparison.scores import Scores
 from fedsched.comparison.statistics import Friedman, Pair, Pairs
@@ -104,7 +104,9 @@ def compare(
     >>> runs.table().rows[0].best
     True
     """
-    entrants, notes = _without_duplicates([entrant_of(method, baselines) for method in _methods_of(methods)])
+    named = _methods_of(methods)
+    check_names(name for name in named if isinstance(name, str))
+    entrants, notes = _without_duplicates([entrant_of(method, baselines) for method in named])
     tasks = _tasks(_instances_of(instances), entrants, _seeds_of(seeds), _budget_of(budget))
     known = {} if path is None else {record.key: record for record in read_records(path)}
     if retry:

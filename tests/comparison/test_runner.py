@@ -168,8 +168,8 @@ def test_other_baselines_make_other_runs(tiny: list[Instance], tmp_path: Path) -
     """Tests that a search is run again with other baselines, and a policy, which has none, is not."""
     path = tmp_path / "runs.jsonl"
     for baselines in (("fcfs",), ("easy",), ("fcfs",)):
-        compare(tiny[:1], ["memetik", "sufrage"], [0], BUDGET, path=path, baselines=baselines)
-    assert [record.baselines for record in read_records(path)] == [None, None]
+        compare(tiny[:1], ["easy"], [0], BUDGET, path=path, baselines=baselines)
+    assert [record.baselines for record in read_records(path)] == [None]
     blank = compare(tiny[:1], ["hc"], [0], BUDGET, baselines=["nothing"]).records[0]
     assert blank.baselines == ("nothing",)
     assert "nothing" in blank.error

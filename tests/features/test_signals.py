@@ -210,7 +210,7 @@ def test_a_file_may_count_the_jobs_own_seconds(tmp_path: Path) -> None:
         ("second,a\nnow,1\n", {}, "second='now' must be seconds"),
         ("time,a\n2020-01-01,1\n", {}, "the date of second 0 is unknown; give origin="),
         ("time,a\nnoon,1\n", {"origin": "2020-01-01"}, "time='noon' must be a time"),
-        ("time,a\n2020-01-01,1\n", {"zone": "Atlantis/City"}, "is no zone"),
+        ("time,a\n2020-01-01,1\n", {"zone": "Atlantis/City"}, "is not a time zone"),
         ("second,a\n0,1\n", {"step": 0.0}, r"step=0\.0 must be seconds"),
     ],
 )

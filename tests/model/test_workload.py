@@ -235,14 +235,14 @@ def test_csv_files_of_others(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "there is no job"),
-        ("submit,tasks,runtime\n", "there is no job"),
+        ("", "it has no job"),
+        ("submit,tasks,runtime\n", "it has no job"),
         ("submit,task,runtime\n0,1,2\n", "Unknown column 'task'. Did you mean 'tasks'"),
         ("submit,tasks\n0,1\n", "Column 'runtime' is missing"),
         ("submit,tasks,runtime,tasks\n0,1,2,1\n", "column 'tasks' occurs twice; leave one"),
         ("# x\nsubmit,tasks,runtime\n0,1,x\n", "line 3, column runtime: 'x' is not a number"),
         ("submit,tasks,runtime\n0,1.5,2\n", r"line 2, column tasks: '1\.5' is not a whole number"),
-        ("submit,tasks,runtime\n0,1\n", "line 2: 2 fields where"),
+        ("submit,tasks,runtime\n0,1\n", "line 2: 2 fields, but 3 columns"),
         ("submit,tasks,runtime\n0,1,nan\n", "Job 1: runtime=nan"),
         ("submit,tasks,runtime\n-1,1,1\n", r"Job 1: submit=-1\.0 must be finite and at least 0"),
         ("# fedsched {\nsubmit,tasks,runtime\n0,1,1\n", "line 1: .* is no JSON any more"),
