@@ -33,8 +33,8 @@ CONSTANTS = {"fedsched.bench.DATA", "fedsched.gym.ID"}  # in `__all__`, and not 
 NEEDS = {name: "ortools" for name in ("exact", "exact_front", "ExactAnswer", "ExactFront")}
 # Examples that start processes, or that need kernels which no other example needs.
 DEEP = {
-    "fedsched.core.executors.Processes", "fedsched.optimize.shifting.Shift", "fedsched.optimize.shifting.Shifts",
-    "fedsched.optimize.shifting.shifts", "fedsched.site.outlook.Score", "fedsched.site.outlook.score",
+    "fedsched.executors.Processes", "fedsched.optimize.Shift", "fedsched.optimize.Shifts",
+    "fedsched.shifts", "fedsched.site.outlook.Score", "fedsched.site.outlook.score",
     "fedsched.site.tuning.Tuned", "fedsched.site.tuning.Tuning", "fedsched.site.twin.Explained",
     "fedsched.site.twin.Replayed", "fedsched.site.twin.explain", "fedsched.site.twin.made_dump",
     "fedsched.site.twin.replay", "fedsched.slurm.Slurm", "fedsched.tune",

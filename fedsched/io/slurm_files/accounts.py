@@ -358,7 +358,20 @@ class Usage(NamedTuple):
 
 
 def read_usage(path: str | PathLike[str]) -> dict[tuple[str, str], Usage]:
-    """Return the usage of accounts, and of users in accounts, by account and user."""
+    """Return the usage of accounts, and of users in accounts, by account and user.
+
+    Parameters
+    ----------
+    path
+        A file that holds what `sshare -a -l -P` prints.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> _ = Path("usage").write_text("Account|User|RawUsage|EffectvUsage" + chr(10) + "lab|ann|3600|0.25")
+    >>> fs.io.read_usage("usage")
+    {('lab', 'ann'): Usage(raw=3600.0, effective=0.25)}
+    """
     lines = [(k, line) for k, line in enumerate(read_text(path).splitlines(), 1) if line.strip()]
     names = lines[0][1].split("|") if lines else []
     if missing := [name for name in NEEDED if name not in names]:

@@ -94,6 +94,20 @@ def read_slurm_conf(path: str | PathLike[str]) -> SlurmConf:
     """Return the content of a slurm.conf and of the files that it includes, or the same from a dump's folder.
 
     `fedsched twin dump` writes such a folder; the path may be that of the folder or of its config.txt.
+
+    Parameters
+    ----------
+    path
+        The file, or the folder.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> lines = "ClusterName=hill", "NodeName=n[1-4] CPUs=8", "PartitionName=day Nodes=ALL"
+    >>> _ = Path("slurm.conf").write_text(chr(10).join(lines))
+    >>> conf = fs.io.read_slurm_conf("slurm.conf")
+    >>> conf.name, list(conf.nodes)
+    ('hill', ['n1', 'n2', 'n3', 'n4'])
     """
     if (folder := dump_of(path)) is not None:
         return _of_dump(folder)

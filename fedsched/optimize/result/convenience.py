@@ -59,7 +59,7 @@ class ResultConvenience(ReportConvenience):
         >>> jobs = fs.Workload(submit=[0, 0, 0], tasks=[1, 2, 3], runtime=[60, 60, 60])
         >>> result = fs.optimize(jobs, 3, "makespan", evaluations=100)
         >>> print(result.summary().splitlines()[0])
-        Best plan: makespan 120 s, as much as EASY, and the best possible.
+        Best plan: makespan 120 s (2 min), as much as EASY, and the best possible.
         """
         from fedsched.optimize.result.printed import in_brief
 

@@ -219,7 +219,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path, damage: object) -> None:
     policy = replace(POLICY, checkpoint=path)
     fs.simulate(FEW, MACHINE, policy)
     path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]
-    with pytest.raises(FedschedError, match=r"run\.ckpt: .*(not a checkpoint|damaged|its version is).*delete it to begin anew"):
+    with pytest.raises(FedschedError, match=r"run\.ckpt: .*; delete it to begin anew"):
         fs.simulate(FEW, MACHINE, policy)
 
 
@@ -234,7 +234,7 @@ def test_no_flipped_bit_is_taken_for_a_state(tmp_path: Path) -> None:
         flipped = bytearray(content)
         flipped[place] ^= 1 << int(rng.integers(8))
         path.write_bytes(flipped)
-        with pytest.raises(FedschedError, match=r"run\.ckpt: .*(not a checkpoint|damaged|its version is).*delete it to begin anew"):
+        with pytest.raises(FedschedError, match=r"run\.ckpt: .*; delete it to begin anew"):
             prepare(FEW, MACHINE, policy)
     path.write_bytes(content)
     assert fs.simulate(FEW, MACHINE, policy) == whole
@@ -286,7 +286,7 @@ def test_nothing_is_run_or_blown_up(tmp_path: Path, mark: bytes) -> None:
     np.savez(table, key=np.array([Payload()], dtype=object))
     for content in (pickle.dumps(Payload()), table.getvalue(), zlib.compress(bytes(50 << 20))):
         path.write_bytes(mark + hashlib.sha256(content).digest() + content)
-        with pytest.raises(FedschedError, match=r"run\.ckpt: .*(not a checkpoint|damaged|its version is).*delete it to begin anew"):
+        with pytest.raises(FedschedError, match=r"run\.ckpt: .*; delete it to begin anew"):
             fs.simulate(FEW, MACHINE, replace(POLICY, checkpoint=path))
         assert not made.exists()
 
