@@ -183,9 +183,9 @@ def test_the_reference_names_everything_public() -> None:
 
 
 SUBJECTS = (
-    "bounds", "compare", "engine.sharing", "errors", "executors", "gang", "gang.presets", "generate", "gym", "io",
+    "bench", "bounds", "compare", "engine.sharing", "errors", "executors", "gang", "gang.presets", "generate", "gym", "io",
     "io.fetch", "io.recorded_nodes", "market", "model", "optimize", "policies", "report", "search", "simulate",
-    "site.outlook", "site.tuning", "site.twin", "slurm", "study",
+    "site.outlook", "site.steer", "site.tuning", "site.twin", "slurm", "study",
 )  # fmt: skip
 
 

@@ -302,7 +302,7 @@ def an_epoch(jobs: fs.Workload) -> Epoch:
 def test_no_turn_begins_when_the_time_is_over(jobs: fs.Workload, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that an island that waited too long, or has no time to be brought home, goes back as it came, at once."""
     epoch = an_epoch(jobs)
-    monkeypatch.setattr(type(epoch.problem), "anew", lambda self: pytest.fail("it has begun"))
+    monkeypatch.setattr(type(epoch.problem), "with_own_workspaces", lambda self: pytest.fail("it has begun"))
     now, long_ago = (platform.node(), time.time()), (platform.node(), time.time() - 3600.0)
     for left, since, home in ((3000.0, long_ago, 0.0), (3000.0, now, 3001.0), (0.0, now, 0.0)):
         assert run_epoch(replace(epoch, left=left, since=since, home=home)) == EpochResult(epoch.island)

@@ -132,7 +132,7 @@ def test_a_stretch_goes_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
         return Status.DONE
 
     took = list[tuple[int, float]]()
-    run.seconds, run.tried = 7.0, lambda trials, began: took.append((trials, began))
+    run.seconds, run.note_trials = 7.0, lambda trials, began: took.append((trials, began))
     run.trials = lambda most: min(most, 4)
     monkeypatch.setattr(walkers, "descend", descend)
     some = Walkers(run, members=1)
@@ -204,7 +204,7 @@ def test_random_plans_come_in_batches_of_their_own() -> None:
     """Each step draws and evaluates another batch, each from a generator of its own."""
     run, evaluated = a_run(1), list[tuple[int, int]]()
     run.generator = lambda number: number
-    run.room = lambda plans: plans
+    run.plans_in_time = lambda plans: plans
     run.problem.random_rows = lambda count, rng: (count, rng)
     run.evaluate = evaluated.append
     plans = local.RandomPlans(run)

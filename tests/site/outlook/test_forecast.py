@@ -60,7 +60,7 @@ def test_without_backfilling_nobody_starts_before_those_in_front() -> None:
     jobs = (running(1, "1-3", minutes=30.0, since=600.0), Job(2, nodes=4, minutes=10.0), Job(3, minutes=5.0))
     found = forecast(seen(*jobs), draws=1)
     assert [one.median - NOW for one in found.forecasts] == [1200.0, 0.0]
-    assert any("as Slurm's backfilling does" in note for note in found.notes)
+    assert any("as in Slurm's backfill" in note for note in found.notes)
     found = forecast(seen(*jobs, settings={"SchedulerType": "sched/builtin"}), draws=1)
     assert [one.median - NOW for one in found.forecasts] == [1200.0, 1800.0]
     assert any("sched/builtin does not backfill" in note for note in found.notes)

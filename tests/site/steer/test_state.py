@@ -216,7 +216,7 @@ def test_links_on_the_way_are_followed_that_are_our_own(own: Path, monkeypatch: 
     assert (own / "real" / "undo.json").exists() is False  # no job is in it
     assert "links are on the path" in refused(own / "ring" / "undo.json")
     somebodys(own / "there", monkeypatch)
-    assert "could make it lead elsewhere" in refused(own / "there" / "undo.json")
+    assert "could redirect it" in refused(own / "there" / "undo.json")
 
 
 def test_what_is_made_is_this_users_alone(own: Path, alone: FakeSlurm, monkeypatch: pytest.MonkeyPatch) -> None:
