@@ -251,7 +251,7 @@ def test_clocks_are_read_and_checked(tmp_path: Path) -> None:
     path.write_text('{"epoch": 7, "backfill_passes_that_started_a_job": [3.5, 1.25], "decay_thread_started": -9}')
     clocks = Clocks.read(path)
     assert (clocks.epoch, clocks.seconds_of_passes, clocks.ticks) == (7, [1, 3], -9)
-    for text, said in (("{", "no JSON"), ("{}", "no epoch"), ('{"epoch": 1, "x": 2}', "'x' is none of"),
+    for text, said in (("{", "not valid JSON"), ("{}", "no epoch"), ('{"epoch": 1, "x": 2}', "'x' is none of"),
                        ('{"epoch": 1.5}', "whole number"),
                        ('{"epoch": 1, "backfill_passes_that_started_a_job": 3}', "a list"),
                        ('{"epoch": 1, "main_passes_over_all_jobs": 3}', "a list"),
