@@ -243,4 +243,4 @@ def test_kernels_have_one_signature() -> None:
     test_factors_add_up_to_the_priority()
     test_basic_is_the_order_of_ids()
     test_a_job_that_waits_again_is_counted_once()
-    signatures.check(*(f"fedsched.slurm.priority.{name}" for name in ("ticks", "fair_tree", "classic")), least=8)
+    signatures.check(*(f"fedsched.slurm.priority.{name}" for name in ("ticks", "fair_share")), least=8)

@@ -250,7 +250,7 @@ def test_how_a_log_is_read_goes_through(tmp_path: Path) -> None:
     assert jobs == fs.read(dump, sites="partition", unit="nodes", statuses=(1,))
     assert (jobs.tasks.tolist(), set(jobs.sites)) == ([2, 4], {"short", "long"})
     assert replace(log, sites="none", unit=None).workload().tasks.tolist() == [8, 16]
-    with pytest.raises(ValueError, match="unit='nodes': it is for Slurm's dumps"):
+    with pytest.raises(ValueError, match="unit='nodes' is for Slurm's dumps"):
         Log(file="sample", unit="nodes").workload()
 
 
