@@ -71,7 +71,7 @@ def _planted_clusters(name: str, *, communicating: bool) -> list[dict[str, Any]]
 
 
 def _rooms(clusters: list[dict[str, Any]], *, apart: bool) -> list[Room]:
-    """Return the node sets whose time is cut into jobs: each group if `apart`, else all groups of one speed."""
+    """Return the node sets that are cut into jobs: each group if `apart`, else all groups of one speed."""
     groups = [group for cluster in clusters for group in cluster["groups"]]
     if apart:
         return [Room(str(group["speed"]), ((g, group["nodes"]),)) for g, group in enumerate(groups)]

@@ -183,8 +183,8 @@ def test_the_reference_names_everything_public() -> None:
 
 
 SUBJECTS = (
-    "bench", "bounds", "compare", "engine.sharing", "errors", "executors", "gang", "gang.presets", "generate", "gym", "io",
-    "io.fetch", "io.recorded_nodes", "market", "model", "optimize", "policies", "report", "search", "simulate",
+    "bench", "bounds", "compare", "engine.sharing", "errors", "executors", "gang", "gang.presets", "generate", "gym",
+    "io", "io.fetch", "io.recorded_nodes", "market", "model", "optimize", "policies", "report", "search", "simulate",
     "site.outlook", "site.steer", "site.tuning", "site.twin", "slurm", "study",
 )  # fmt: skip
 
