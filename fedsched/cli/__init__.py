@@ -30,35 +30,18 @@ SPELLED = dict(
 
 def run(arguments: Sequence[str]) -> int:
     """Return the exit status of the command line: 0 done, 1 a check failed, 2 an error, 130 interrupted."""
-    from fedsched.cli.commands import ALL_HELP, COMMANDS, HELP, first_page
+    from fedsched.cli.commands import COMMANDS
 
     named = next((argument for argument in arguments if argument in COMMANDS), None)
-    if named is None and {*arguments} <= {*HELP, ALL_HELP}:
-        return _say_help(first_page())
-    if named is not None and any(argument in HELP for argument in itertools.takewhile("--".__ne__, arguments)):
-        from fedsched.cli.help import short_help
-
-        return _say_help(short_help(named))
-    from cyclopts import CycloptsError
-
-    from fedsched.cli.app import build_app
-    from fedsched.cli.shared.compile_progress import report_compiling
-
-    # The parser reads a lone dash as an option without a name; ./- is a path, which Path turns into - again.
-    arguments = ["./-" if argument == "-" else argument for argument in arguments]
     debug = "--debug" in arguments
-    app = build_app(named)
     try:
-        with report_compiling(arguments):
-            status = app.meta(arguments, exit_on_error=False, print_error=False)
+        status: object = 0
+        if (page := _help_page(arguments, named)) is not None:
+            say(page)
+        else:
+            status = _call(arguments, named)
         if sys.stdout is not None:
             sys.stdout.flush()  # here, where a full disk can still be reported
-    except CycloptsError as error:
-        if debug:
-            raise
-        from fedsched.cli.shared.parse_errors import describe_parse_error
-
-        return _complain(f"{describe_parse_error(error)} See: fedsched {f'{named} ' if named else ''}--help.")
     except KeyboardInterrupt:
         if debug:
             raise
@@ -72,22 +55,39 @@ def run(arguments: Sequence[str]) -> int:
             sys.stdout = None  # its buffer cannot be written either
         if debug:
             raise
+        from cyclopts import CycloptsError
+
+        if isinstance(error, CycloptsError):
+            from fedsched.cli.shared.parse_errors import describe_parse_error
+
+            return _complain(f"{describe_parse_error(error)} See: fedsched {f'{named} ' if named else ''}--help.")
         return _complain(describe(error))
     return status if isinstance(status, int) else 0
 
 
-def _say_help(text: str) -> int:
-    """Print a help text before the parser is loaded, and return the exit status."""
-    try:
-        say(text)
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except BrokenPipeError:
-        sys.stdout = None
-    except OSError as error:
-        sys.stdout = None
-        return _complain(describe(error))
-    return 0
+def _help_page(arguments: Sequence[str], named: str | None) -> str | None:
+    """Return the help text that is asked for, which needs no call of the parser; None: something else is asked for."""
+    from fedsched.cli.commands import ALL_HELP, HELP, first_page
+
+    if named is None:
+        return first_page() if {*arguments} <= {*HELP, ALL_HELP} else None
+    if not any(argument in HELP for argument in itertools.takewhile("--".__ne__, arguments)):
+        return None
+    from fedsched.cli.help import short_help
+
+    return short_help(named)
+
+
+def _call(arguments: Sequence[str], named: str | None) -> object:
+    """Run the command, and return what it returns."""
+    from fedsched.cli.app import build_app
+    from fedsched.cli.shared.compile_progress import report_compiling
+
+    # The parser reads a lone dash as an option without a name; ./- is a path, which Path turns into - again.
+    arguments = ["./-" if argument == "-" else argument for argument in arguments]
+    app = build_app(named)
+    with report_compiling(arguments):
+        return app.meta(arguments, exit_on_error=False, print_error=False)
 
 
 def describe(error: BaseException) -> str:

@@ -92,20 +92,7 @@ def give_back(slots: SlotList, node: int, begin: float, end: float) -> None:
 @part
 def forget(slots: SlotList, now: float) -> None:
     """Remove all free time before `now`."""
-    kept = 0
-    for i in range(slots.used[0]):
-        if slots.end[i] <= now:
-            continue
-        start, end, node = max(slots.start[i], now), slots.end[i], slots.node[i]
-        # The list stays sorted by (start, node): slots that now begin together are sorted by node.
-        k = kept
-        while k > 0 and _before(start, node, slots.start[k - 1], slots.node[k - 1]):
-            slots.start[k] = slots.start[k - 1]
-            slots.end[k] = slots.end[k - 1]
-            slots.node[k] = slots.node[k - 1]
-            k -= 1
-        slots.start[k] = start
-        slots.end[k] = end
-        slots.node[k] = node
-        kept += 1
-    slots.used[0] = kept
+    count, slots.used[0] = slots.used[0], 0
+    for i in range(count):
+        if slots.end[i] > now:  # slots that now begin together are sorted by node
+            insert(slots, max(slots.start[i], now), slots.end[i], slots.node[i])
