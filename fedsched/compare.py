@@ -7,13 +7,13 @@ from concurrent.futures import BrokenExecutor
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from itertools import product
-from math import isfinite
+from math import inf, isfinite
 from queue import SimpleQueue
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from fedsched.comparison.entrants import Entrant, Outcome, SearchEntrant
+from fedsched.comparison.entrants import Entrant, Outcome, PolicyEntrant, SearchEntrant, bounds_on
 from fedsched.comparison.files import RunFile, merge_records, read_records
 from fedsched.comparison.gangs import GangEntrant, GangInstance
 from fedsched.comparison.instances import Budget, Comparable, Instance
@@ -26,12 +26,16 @@ from fedsched.comparison.table import Row, Table
 from fedsched.core.errors import FedschedError, shown
 from fedsched.core.executors import LEFT, ended_of, unknown_to_workers
 from fedsched.core.values import seed_of
+from fedsched.policies import Policy
+from fedsched.search.problem.objectives import MAXIMISED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
     from concurrent.futures import Executor, Future
     from os import PathLike
 
+ALIKE = 1e-9  # relative difference of a value and a bound that counts as rounding
+LATE, COMPILING = 1.1, 2.0  # a run is late beyond this share of its seconds, and these seconds for compiling
 
 __all__ = [
     "Budget",
@@ -59,7 +63,7 @@ __all__ = [
 
 def compare(
     instances: Comparable | Iterable[Comparable],
-    methods: str | Entrant | Sequence[str | Entrant],
+    methods: str | Entrant | Policy | Sequence[str | Entrant | Policy],
     seeds: Iterable[int],
     budget: Budget,
     *,
@@ -77,11 +81,13 @@ def compare(
     ----------
     instances, methods, seeds, budget
         All combinations are run. A method is a search (a name of `fedsched.search.METHODS`; "ga:random" starts from
-        random plans, as `optimize(seeds="random")`) or a policy (of `fedsched.simulate.POLICIES`), which is simulated.
+        random plans, as `optimize(seeds="random")`) or a policy (of `fedsched.simulate.POLICIES`, or an object), which
+        is simulated.
         Both follow the instance's reading: by default all jobs wait from the start and run times are known, unlike in
         `simulate` (`Instance(submits=, knowledge=)`). On a `GangInstance`, a method is a preset of
         `fedsched.gang.presets`; on a `MarketInstance`, a method of `fedsched.market`. An `Entrant` is also possible:
-        any object with a `name` and a `run(instance, seed, budget)` that returns an `Outcome`.
+        any object with a `name` and a `run(instance, seed, budget)` that returns an `Outcome`. A run fails if it
+        takes more evaluations than allowed, or gives a value that a proven bound excludes.
     path
         A file to which each run is added as it ends, as one line of JSON. Another call with it runs only what is
         missing; a line that a kill left half-written is run again.
@@ -125,7 +131,8 @@ def compare(
             if progress is not None:
                 progress(done, len(tasks))
     # The instance's facts of today replace those recorded with the run.
-    return Comparison(tuple(_with_current_facts(known[task.blank.key], task) for task in tasks), notes)
+    found = [_with_current_facts(known[task.blank.key], task) for task in tasks]
+    return Comparison(tuple(_with_bounds_checked(found, tasks)), (*notes, *overtime(found)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +141,7 @@ class _Task:
     entrant: Entrant
     budget: Budget
     blank: RunRecord
+    bounded: bool = False  # the run also computes the bounds of its instance
 
     def __dask_tokenize__(self) -> str:
         # By default Dask answers a task that looks like an earlier one with the earlier result, or its failure.
@@ -166,6 +174,7 @@ def _tasks(
         if twice is not None:
             raise ValueError(f"compare: {what} {twice!r} is given twice; each must have a name of its own.")
     fingerprints = {instance.name: instance.fingerprint() for instance in instances}
+    first_policy = next((one for one in entrants if isinstance(one, PolicyEntrant)), None)
     return [
         _Task(
             instance,
@@ -188,6 +197,7 @@ def _tasks(
                 clairvoyant=getattr(instance, "submits", "") == "keep" and getattr(entrant, "plans_ahead", False),
                 deterministic=_is_deterministic(entrant, instance),
             ),
+            bounded=entrant is first_policy,
         )
         for instance, entrant in product(instances, entrants)
         for seed in (seeds[:1] if _is_deterministic(entrant, instance) else seeds)
@@ -208,6 +218,49 @@ def _with_current_facts(record: RunRecord, task: _Task) -> RunRecord:
     )  # fmt: skip
 
 
+def _with_bounds_checked(records: Iterable[RunRecord], tasks: Sequence[_Task]) -> list[RunRecord]:
+    """Return the records; those with a value that fedsched's own bounds on their instance exclude are failed runs.
+
+    The bounds that one policy's run has computed become those of all policies on the instance.
+    """
+    pairs = list(zip(records, tasks, strict=True))
+    proven: dict[tuple[str, int], list[float]] = {}
+    for record, task in pairs:
+        if isinstance(task.entrant, PolicyEntrant | SearchEntrant):
+            for k, bound in enumerate(record.bounds):
+                if bound is not None:
+                    proven.setdefault((record.instance, k), []).append(bound)
+    first = {record.instance: record.bounds for record, task in pairs if task.bounded}
+    found = []
+    for record, task in pairs:
+        if isinstance(task.entrant, PolicyEntrant) and not record.error:
+            record = replace(record, bounds=record.bounds or first[record.instance])
+        for k, name in enumerate(record.objectives):
+            sign = -1.0 if name in MAXIMISED else 1.0
+            bound = max((sign * one for one in proven.get((record.instance, k), ())), default=-inf)
+            value = sign * record.best(name)
+            if value < bound - ALIKE * abs(bound):
+                side = "above" if name in MAXIMISED else "below"
+                why = f"it gave {name}={sign * value:g}, {side} the proven bound {sign * bound:g}: no schedule can"
+                record = replace(record, error=why, front=())
+                break
+        found.append(record)
+    return found
+
+
+def overtime(records: Iterable[RunRecord]) -> list[str]:
+    """Return a note for each method of which a run took much longer than its budget allows."""
+    longest: dict[str, RunRecord] = {}
+    for record in records:
+        allowed = record.seconds_allowed
+        if allowed is not None and record.seconds > LATE * allowed + COMPILING:
+            longest[record.method] = max(longest.get(record.method, record), record, key=lambda one: one.seconds)
+    return [
+        f"{method} took up to {record.seconds:.1f} s of the {record.seconds_allowed:g} s allowed"
+        for method, record in longest.items()
+    ]
+
+
 def _baselines_of(entrant: Entrant) -> tuple[str, ...] | None:
     # Baselines change a search; other methods have none.
     given = entrant.baselines if isinstance(entrant, SearchEntrant) else None
@@ -223,7 +276,13 @@ def _run(task: _Task) -> RunRecord:
         outcome = task.entrant.run(task.instance, task.blank.seed, task.budget)
         if not outcome.front or any(len(row) != wanted or not all(map(isfinite, row)) for row in outcome.front):
             raise ValueError(f"{task.blank.method} gave {outcome.front}, not rows of {wanted} finite values.")
-        return replace(task.blank, **{name: getattr(outcome, name) for name in _OUTCOME})
+        allowed = task.budget.evaluations
+        if allowed is not None and outcome.evaluations > allowed:
+            raise ValueError(f"{task.blank.method} took {outcome.evaluations} evaluations; the budget is {allowed}.")
+        record = replace(task.blank, **{name: getattr(outcome, name) for name in _OUTCOME})
+        if task.bounded and isinstance(task.instance, Instance):
+            record = replace(record, bounds=bounds_on(task.instance))
+        return record
     except Exception as error:  # a method that fails is a finding; the others go on
         return replace(task.blank, error=f"{type(error).__name__}: {error}")
 
@@ -291,12 +350,12 @@ def _instances_of(given: Any) -> list[Comparable]:
     return several
 
 
-def _methods_of(given: Any) -> list[str | Entrant]:
+def _methods_of(given: Any) -> list[str | Entrant | Policy]:
     """Return the methods as a list, from one or several; raise if they are none."""
-    if isinstance(given, str | Entrant):
+    if isinstance(given, str | Entrant | Policy):
         return [given]
     if not isinstance(given, Iterable):
-        raise TypeError(f"compare: methods={shown(given)} must be names or entrants, as ['memetic', 'easy'].")
+        raise TypeError(f"compare: methods={shown(given)} must be names, policies or entrants, as ['memetic', 'easy'].")
     return list(given)
 
 

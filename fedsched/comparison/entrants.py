@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fedsched.comparison.instances import Budget
     from fedsched.core.names import FirstPlans
     from fedsched.optimize.result import Result
+    from fedsched.policies import Policy
     from fedsched.search.problem.problem import SearchProblem
 
 
@@ -229,48 +230,69 @@ def _check(name: str, kind: str, instance: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PolicyEntrant:
-    """A policy of `fedsched.policies.POLICIES`, simulated under the instance's reading."""
+    """A policy, by its name or as an object, simulated under the instance's reading."""
 
     name: str
+    policy: Policy | None = None  # None: that of the name
     runs_on: ClassVar[type] = Instance
     deterministic: ClassVar[bool] = True
 
     @property
     def does(self) -> object:
         """Return the policy's rules without its name, so that equal policies are found; else the name."""
+        if self.policy is not None:
+            return self.name
         policy = POLICIES.get(self.name.lower())
         return repr(replace(policy, name="")) if isinstance(policy, Rules) else self.name.lower()
 
     def run(self, instance: Instance, seed: int, budget: Budget) -> Outcome:
         """Return the values of the policy's one schedule."""
-        policy = self.name.lower()
-        check_policy_name(policy, kind="method or policy", also=(*METHODS, *ALIASES, *offered(OF_METHODS)))
-        _check(policy, "policy", instance)
+        name = self.name if self.policy else self.name.lower()
+        if self.policy is None:
+            check_policy_name(name, kind="method or policy", also=(*METHODS, *ALIASES, *offered(OF_METHODS)))
+        _check(name, "policy", instance)
         began = time.perf_counter()
-        problem = problem_for(
-            instance.workload,
-            instance.federation,
-            Objectives.of(instance.objectives),
-            sharing=instance.sharing,
-            submits=instance.submits,
-            reading=instance.reading,
-        )
-        problem = problem.truth  # simulated with true values, as policies know nothing in advance
+        problem = _problem_of(instance)
         try:
-            schedule = baseline_schedule(problem, policy)
+            schedule = baseline_schedule(problem, self.policy or name)
         except InfeasibleError as error:
             raise InfeasibleError(
-                f"Policy {policy!r} cannot place every job of {instance.name!r}; leave one of them out. {error}"
+                f"Policy {name!r} cannot place every job of {instance.name!r}; leave one of them out. {error}"
             ) from error
         values = measured(problem, [schedule])
         seconds = time.perf_counter() - began
-        _same_jobs(policy, [problem.missed(schedule.finish)], problem)
-        bounds = bounds_of(problem)
+        _same_jobs(name, [problem.missed(schedule.finish)], problem)
         return Outcome(
             front=(values * problem.objectives.signs).tolist(),
-            bounds=tuple(bound_on(bounds, name) for name in problem.objectives.names),
             evaluations=1,
             seconds=seconds,
             stop_reason="policy",
             versions=versions(),
         )
+
+
+def bounds_on(instance: Instance) -> tuple[float | None, ...]:
+    """Return a proven bound on each objective of an instance; None if nothing is proven."""
+    problem = _problem_of(instance)
+    bounds = bounds_of(problem)
+    return tuple(_known(bound_on(bounds, name)) for name in problem.objectives.names)
+
+
+def _problem_of(instance: Instance) -> SearchProblem:
+    """Return the instance's problem with true values, as policies know nothing in advance."""
+    return problem_for(
+        instance.workload,
+        instance.federation,
+        Objectives.of(instance.objectives),
+        sharing=instance.sharing,
+        submits=instance.submits,
+        reading=instance.reading,
+    ).truth
+
+
+def policy_entrant(policy: Policy) -> PolicyEntrant:
+    """Return a policy object as an entrant: named by its `name`, by its text, or else by its class."""
+    name = getattr(policy, "name", "")
+    if not (isinstance(name, str) and name):
+        name = str(policy) if type(policy).__str__ is not object.__str__ else type(policy).__name__
+    return PolicyEntrant(name, policy)

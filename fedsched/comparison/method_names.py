@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.comparison.entrants import Entrant, PolicyEntrant, SearchEntrant
-from fedsched.core.errors import unknown_name
+from fedsched.comparison.entrants import Entrant, PolicyEntrant, SearchEntrant, policy_entrant
+from fedsched.core.errors import shown, unknown_name
 from fedsched.core.plugins import METHODS, POLICIES, offered
 from fedsched.gang.presets import NAMED
 from fedsched.market.methods import METHODS as MARKET
 from fedsched.optimize.entry_point import SEEDS
 from fedsched.policies import POLICIES as OWN_POLICIES
-from fedsched.policies import is_policy
+from fedsched.policies import Policy, is_policy
 from fedsched.search.methods.methods import ALIASES, is_method
 from fedsched.search.methods.methods import METHODS as OWN_METHODS
 
@@ -19,12 +19,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-def entrant_of(method: str | Entrant, baselines: Sequence[str] | None) -> Entrant:
-    """Return the entrant of that name; an entrant is returned as it is."""
+def entrant_of(method: str | Entrant | Policy, baselines: Sequence[str] | None) -> Entrant:
+    """Return the entrant of that name or policy; an entrant is returned as it is."""
     if not isinstance(method, str):
         if isinstance(method, Entrant):
             return method
-        raise TypeError(f"compare: method {method!r} must be a name, or an object with `name` and `run`.")
+        if isinstance(method, Policy) and not isinstance(method, type):
+            return policy_entrant(method)
+        raise TypeError(
+            f"compare: method {shown(method)} must be a name, a policy, or an object with `name` and `run`."
+        )
     if method in NAMED:
         from fedsched.comparison.gangs import GangEntrant
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from fedsched.bounds.cost.charges import is_useful
 from fedsched.comparison.scores import FIRST, SAME, is_maximised, measured
+from fedsched.comparison.verdict import failures
 from fedsched.core.frames import frame_of
 from fedsched.core.moved import Renamed
 from fedsched.core.text import html as escape
@@ -94,7 +95,7 @@ class Table:
     rows
         A row for each instance and method.
     facts
-        What is not modelled and what is assumed.
+        Which runs failed and why; what is not modelled and what is assumed.
     mark
         A mark for values computed from assumed watts.
     reading
@@ -112,7 +113,7 @@ class Table:
 
     measure: str
     rows: tuple[Row, ...]
-    facts: tuple[str, ...] = ()  # what is not modelled and what is assumed
+    facts: tuple[str, ...] = ()  # which runs failed and why; what is not modelled and what is assumed
     mark: str = ""  # a mark for values computed from assumed watts
     reading: str = ""  # the runs' common reading, in words
 
@@ -213,7 +214,8 @@ def table_of(comparison: Comparison, measure: str | None = None) -> Table:
                 clairvoyant=any(record.clairvoyant for record, _ in runs),
             )
         )  # fmt: skip
-    return Table(name, tuple(rows), comparison.facts, comparison.mark(name), comparison.reading)
+    facts = (*failures(comparison.failed), *comparison.facts)
+    return Table(name, tuple(rows), facts, comparison.mark(name), comparison.reading)
 
 
 def _quartiles(values: Sequence[float]) -> tuple[float, ...]:

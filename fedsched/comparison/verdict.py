@@ -11,22 +11,36 @@ from fedsched.core.errors import TooFewRunsError
 from fedsched.core.text import counted, first_of, one_line
 
 if TYPE_CHECKING:
-    from fedsched.comparison.record import Blocks, Comparison
+    from collections.abc import Sequence
+
+    from fedsched.comparison.record import Blocks, Comparison, RunRecord
     from fedsched.comparison.scores import Scores
 
 ALIKE = 1e-9  # difference of average ranks that counts as rounding
 
 
 def in_brief(comparison: Comparison, measure: str | None, *, by: Blocks, alpha: float) -> str:
-    """Return at most four lines: which method ranks first, whether a test shows it, failures, and the reading."""
+    """Return a few lines: which method ranks first, whether a test shows it, failures, and the reading."""
     check_alpha(alpha)
     if not comparison.records:
         return str(comparison)
     scores = comparison.scores(measure, by=by)
     lines = [_ranking(scores), _tested(scores, alpha)]
     if failed := comparison.failed:
-        lines.append(f"{counted(len(failed), 'run')} failed and {'count' if len(failed) > 1 else 'counts'} as worst.")
+        lines.append(f"{counted(len(failed), 'run')} failed and {'count' if len(failed) > 1 else 'counts'} as worst:")
+        lines += failures(failed)
     return "\n".join(map(one_line, filter(None, [*lines, comparison.reading])))
+
+
+def failures(failed: Sequence[RunRecord]) -> list[str]:
+    """Return a line for each method and reason of failed runs, with the number of runs and the first one."""
+    runs: dict[tuple[str, str], list[RunRecord]] = {}
+    for record in failed:
+        runs.setdefault((record.method, record.error), []).append(record)
+    return [
+        f"failed: {of[0]}{f' and {len(of) - 1} more' if len(of) > 1 else ''}: {error}"
+        for (_, error), of in runs.items()
+    ]
 
 
 def _ranking(scores: Scores) -> str:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from fedsched.bounds.lower.shared_nodes import SharedBounds
     from fedsched.engine.arrays.structs import Floats, Ints
+    from fedsched.policies import Policy
     from fedsched.search.problem.problem import SearchProblem
 
 BASELINES = (
@@ -132,7 +133,7 @@ def yardsticks(
 
 
 def baseline_schedule(
-    problem: SearchProblem, policy: str, *, progress: Callable[[int, int], None] | None = None
+    problem: SearchProblem, policy: str | Policy, *, progress: Callable[[int, int], None] | None = None
 ) -> Schedule:
     """Return a policy's schedule with the search's own knowledge; raise if it cannot place every job."""
     schedule = problem.simulated(policy, progress=progress)

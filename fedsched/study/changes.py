@@ -12,14 +12,16 @@ import numpy as np
 from fedsched.core.errors import FederationError, FieldError, shown, unknown_name
 from fedsched.io.slurm_files.slurm_conf import SlurmConf, read_slurm_conf
 from fedsched.io.slurm_files.slurm_keys import GLOBAL, KEYS, SECTION_OF, Treatment
+from fedsched.io.slurm_files.slurm_machine import federation_of
 from fedsched.io.slurm_files.slurm_values import is_on
 from fedsched.model.jobs.labels import Labels
 from fedsched.model.power.switching import power_saving_named
 from fedsched.model.time.downtimes import Downtime
 from fedsched.policies import policy_named
+from fedsched.site.twin.site import admitting_all_jobs
 from fedsched.slurm import Slurm
 from fedsched.slurm.conf.parameters import SWITCHES
-from fedsched.study.machine_sizes import resized
+from fedsched.study.machine_sizes import resized, with_downtimes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,7 +34,8 @@ if TYPE_CHECKING:
 KNOWN = ("policy", "placement", "nodes", "set.NAME", "conf", "federate", "partition", "estimates",
          "maintenance", "load", "power")  # fmt: skip
 SCHEDULER = "SchedulerParameters"
-OF_FILES = ("clustername", "slurm_version")  # parameters that no scenario may set
+CLUSTER = "clustername"
+OF_FILES = (CLUSTER, "slurm_version")  # parameters that no scenario may set
 FEDERATE: dict[str, PlacementName] = {"home": "home", "single": "single", "co": "fastest"}
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)([smhdw]?)\.\.(\d+(?:\.\d+)?)([smhdw]?)", re.ASCII)
 _LENGTH = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
@@ -98,7 +101,7 @@ def _applied(case: Case, name: str, value: str) -> Case:
         case "nodes":
             return resized(case, value)
         case "conf":
-            return _with_conf(case, read_slurm_conf(value))
+            return _with_file(case, read_slurm_conf(value))
         case "federate":
             return _federated(case, value)
         case "partition":
@@ -167,8 +170,32 @@ def _check_decides(name: str, value: str) -> None:
 
 
 def _with_conf(case: Case, conf: SlurmConf) -> Case:
+    """Return the case under another configuration, with a note on each thing that only this one does not model."""
     slurm = _slurm_of(case, "conf")
-    return replace(case, policy=slurm.on_another(conf))
+    policy = slurm.on_another(conf)
+    for note in policy.notes:
+        if note not in slurm.notes:
+            case = case.noted(note)
+    return replace(case, policy=policy)
+
+
+def _with_file(case: Case, conf: SlurmConf) -> Case:
+    """Return the case under a slurm.conf, on the machine of that file.
+
+    The cluster's name and the order of hosts stay those of the dump. Downtimes of single nodes stay if the hosts do.
+    """
+    old = _slurm_of(case, f"conf={conf.path}").conf
+    hosts = [host for host in old.nodes if host in conf.nodes]
+    hosts += [host for host in conf.nodes if host not in old.nodes]
+    conf = replace(
+        conf,
+        nodes={host: conf.nodes[host] for host in hosts},
+        parameters=dict(conf.parameters) | ({CLUSTER: old.parameters[CLUSTER]} if CLUSTER in old.parameters else {}),
+    )
+    changed = replace(_with_conf(case, conf), federation=admitting_all_jobs(federation_of(conf)))
+    if hosts == list(old.nodes):
+        return replace(changed, federation=replace(changed.federation, calendar=case.federation.calendar))
+    return with_downtimes_of(case, changed, f"conf={conf.path}")
 
 
 def _federated(case: Case, value: str) -> Case:

@@ -58,10 +58,16 @@ def resized(case: Case, text: str) -> Case:
         changed = changed.noted(f"nodes={text}: {told}")
     else:
         changed = replace(case, federation=_scaled(machine, chosen, size))
-    kept = tuple(one for one in machine.calendar if one.nodes.lower() == ALL)
+    return with_downtimes_of(case, changed, f"nodes={text}")
+
+
+def with_downtimes_of(case: Case, changed: Case, change: str) -> Case:
+    """Return a changed case with those downtimes of a case that hold for all nodes, and a note on the others."""
+    calendar = case.federation.calendar
+    kept = tuple(one for one in calendar if one.nodes.lower() == ALL)
     changed = replace(changed, federation=replace(changed.federation, calendar=kept))
-    if lost := len(machine.calendar) - len(kept):
-        return changed.noted(f"nodes={text}: {counted(lost, 'downtime')} left out, which name nodes of the old machine")
+    if lost := len(calendar) - len(kept):
+        return changed.noted(f"{change}: {counted(lost, 'downtime')} left out, which name nodes of the old machine")
     return changed
 
 

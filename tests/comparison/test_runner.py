@@ -11,7 +11,7 @@ import sys
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,14 +19,17 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.compare import Budget, Instance, Outcome, compare, read_records
+from fedsched.compare import Budget, Comparison, Instance, Outcome, compare, overtime, read_records
 from fedsched.comparison.entrants import Entrant, PolicyEntrant, SearchEntrant
 from fedsched.comparison.files import RunFile, merge_records
 from fedsched.comparison.method_names import entrant_of
 from fedsched.core.errors import FedschedError, OutputError
+from fedsched.optimize.baselines import bounds_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from fedsched.search.problem.problem import SearchProblem
 
 ROOT = Path(__file__).resolve().parents[2]
 BUDGET = Budget(evaluations=10)
@@ -128,6 +131,52 @@ def test_a_run_that_fails_leaves_the_others(tiny: list[Instance], fixed: type, t
     assert mended.calls == [("a", 1)]
     assert not again.failed
     assert compare(tiny, [mended, fixed("other")], (0, 1), BUDGET, path=path) == again
+
+
+def test_what_no_schedule_can_give_is_a_failed_run(tiny: list[Instance]) -> None:
+    """Tests that a value below a proven bound, and more evaluations than allowed, fail and do not win."""
+
+    class Cheat:
+        def __init__(self, name: str, value: float, evaluations: int) -> None:
+            self.name, self.value, self.evaluations = name, value, evaluations
+
+        def run(self, instance: Instance, seed: int, budget: Budget) -> Outcome:
+            return Outcome(front=((self.value,),), bounds=(1e9,), evaluations=self.evaluations)
+
+    cheats = (Cheat("below", 1.0, 1), Cheat("over", 1e6, 11), Cheat("fair", 1e6, 10))
+    found = compare(tiny[:1], [*cheats, "easy"], [0], Budget(evaluations=10))
+    [below, over] = found.failed
+    assert "it gave makespan=1, below the proven bound" in below.error
+    assert over.error == "ValueError: over took 11 evaluations; the budget is 10."
+    assert next(iter(found.ranks())) == "easy"
+
+
+def test_policies_are_objects_too_and_bounds_are_computed_once(
+    tiny: list[Instance], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that an object with rules runs as its name does, and that policies of an instance share its bounds."""
+    calls: list[SearchProblem] = []
+
+    def counted(problem: SearchProblem) -> object:
+        calls.append(problem)
+        return bounds_of(problem)
+
+    monkeypatch.setattr("fedsched.comparison.entrants.bounds_of", counted)
+    rolling = fs.Rolling(evaluations=10)
+    found = compare(tiny, ["easy", fs.Rules("fcfs", "easy", name="mine"), rolling], [0], BUDGET)
+    assert found.methods == ("easy", "mine", str(rolling))
+    assert not found.failed
+    assert len(calls) == len(tiny)
+    assert {row.kind for row in found.table().rows} == {"bound"}
+    for values in found.values().values():
+        assert values["easy"] == values["mine"]
+
+
+def test_a_run_that_is_late_is_told(makespans: Callable[..., Comparison]) -> None:
+    """Tests that a method that takes much longer than its seconds is named with the longest time."""
+    records = zip(makespans({("x", "a"): [1.0, 2.0], ("x", "b"): [2.0]}).records, (14.0, 20.0, 12.0), strict=True)
+    late = [replace(record, seconds=seconds, seconds_allowed=10.0) for record, seconds in records]
+    assert overtime(late) == ["a took up to 20.0 s of the 10 s allowed"]
 
 
 @pytest.mark.parametrize("front", [[], [[1.0, 2.0]], [[float("nan")]], [[float("inf")]]])

@@ -35,7 +35,8 @@ def test_a_row_has_median_quartiles_and_gap(makespans: Callable[..., Comparison]
     assert level.best  # medians of 5 each: both are the best
     assert "makespan, s (less is better)" in str(table)
     assert "37.5%" in str(table)
-    assert {len(line.split("  ")) > 3 for line in str(table).splitlines()[1:]} == {True}
+    lines = str(table).splitlines()[1:]
+    assert {len(line.split("  ")) > 3 for line in lines if not line.startswith("failed: ")} == {True}
 
 
 def test_a_known_optimum_goes_before_a_bound(makespans: Callable[..., Comparison]) -> None:

@@ -39,10 +39,12 @@ def test_a_winner_over_some(makespans: Callable[..., Comparison]) -> None:
 def test_too_few_instances_show_nothing(makespans: Callable[..., Comparison]) -> None:
     """Tests that a first rank without a test is said to be one, with the number of instances that a test needs."""
     found = makespans({("x", "a"): [1.0, 2.0], ("x", "b"): [2.0, None]})
-    ranked, tested, failed = found.summary().splitlines()
+    ranked, tested, failed, why = found.summary().splitlines()
     assert ranked.startswith("a ranks first of 2 methods on 1 instance by makespan")
     assert tested.startswith("No test shows a difference: one instance, and seeds are repeats; Wilcoxon's test")
-    assert failed == "1 run failed and counts as worst."
+    assert failed == "1 run failed and counts as worst:"
+    assert why == "failed: the run of b on x, seed 1: ValueError: it broke"
+    assert why in str(found)
 
 
 def test_equal_methods_and_one_alone(makespans: Callable[..., Comparison]) -> None:

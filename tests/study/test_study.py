@@ -387,6 +387,10 @@ def test_a_slurm_conf_is_turned(tmp_path: Path) -> None:
     assert np.array_equal(whole.wait, found.scenarios[0].wait, equal_nan=True)
     assert found.scenarios[1].metrics != found.base.metrics
     assert found.scenarios[2].nodes == 12
+    conf.write_text("\n".join(lines).replace("n[1-8]", "n[1-6]").replace("WeightQOS", "WeightQQS"), encoding="utf-8")
+    smaller = change_of(f"conf={conf}")(case_of(folder))
+    assert smaller.federation.nodes == 6
+    assert "PriorityWeightQQS (no word of Slurm's; did you mean PriorityWeightQOS?)" in " ".join(smaller.notes)
 
 
 def test_the_command_says_the_same(call: Callable[..., Any], tmp_path: Path) -> None:

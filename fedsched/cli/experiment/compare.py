@@ -169,8 +169,6 @@ def command(
         say(summary(found, against, by, alpha))
         if report is not None:
             say(f"Report: {report}")
-    for record in found.failed:
-        say(f"fedsched: {record} failed: {record.error}", err=True)
     return CHECK_FAILED if found.failed else 0
 
 

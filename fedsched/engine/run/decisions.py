@@ -6,10 +6,11 @@ The caller combines these steps: `next_pass` goes to the next instant, `look` sa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fedsched.core.errors import shown
 from fedsched.core.jit import constant, inlined, kernel
 from fedsched.engine.codes import SameTime, Status
 from fedsched.engine.dispatch.greedy import exceeds_limits, fits_now, start_out_of_line
@@ -30,6 +31,19 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Ints, Plan, Problem, State
 
 NO_JOB = constant(-1)  # in a place where no job waits; as an answer: none
+
+
+def queued_rows(jobs: Any, queued: Ints) -> Ints:
+    """Return an order of queued jobs as an array of rows; raise if one is given twice or is not in the queue."""
+    rows = np.asarray(jobs if np.size(jobs) else np.empty(0, dtype=np.int64))
+    if rows.ndim != 1 or rows.dtype.kind not in "iu":
+        raise TypeError(f"line_up: jobs={shown(jobs)} must be a list of rows, as run.queued() gives them.")
+    sorted_rows, counts = np.unique(rows, return_counts=True)
+    if (counts > 1).any():
+        raise ValueError(f"line_up: row {sorted_rows[counts > 1][0]} is there twice; give each row once.")
+    if (strange := np.setdiff1d(sorted_rows, queued)).size:
+        raise ValueError(f"line_up: row {strange[0]} is not in the queue now; give rows of run.queued().")
+    return rows.astype(np.int64)
 
 
 @inlined

@@ -22,7 +22,7 @@ from fedsched.engine.optional_features.holds import AWAY
 from fedsched.engine.optional_features.moldable import moldable_of, with_current_shapes
 from fedsched.engine.pack.problem import clusters_of_sites
 from fedsched.engine.placement.tasks_per_node import most_of_groups
-from fedsched.engine.run.decisions import reorder_queued
+from fedsched.engine.run.decisions import queued_rows, reorder_queued
 from fedsched.model.constraints.dependencies import replace_singletons
 from fedsched.model.constraints.feedback import submits_after
 from fedsched.model.jobs.shaping import with_shapes
@@ -36,7 +36,7 @@ from fedsched.model.schedule.schedule import Schedule
 from fedsched.model.time.downtimes import takes_nodes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -309,10 +309,16 @@ class Simulation:
         self.plan.cap_row[planned] = rows
         self.plan.cap_row[behind] = self._own_row[behind]
         self.plan = self.plan._replace(dispatch=int(Dispatch(dispatch)), placement=int(Placement(placement)))
-        self.line_up(np.concatenate([planned, behind]))
+        self._line_up(np.concatenate([planned, behind]))
 
-    def line_up(self, jobs: Ints) -> None:
-        """Put these queued jobs into this order, within the places that they hold in the queue."""
+    def line_up(self, jobs: Ints | Sequence[int]) -> None:
+        """Put these queued jobs into this order, within the places that they hold in the queue.
+
+        Raise if a row is given twice or is not of `queued()`.
+        """
+        self._line_up(queued_rows(jobs, self.queued()))
+
+    def _line_up(self, jobs: Ints) -> None:
         reorder_queued(self.problem, self.plan, self.state, jobs, np.sort(self.state.queue.position[jobs]))
 
     @property

@@ -13,6 +13,7 @@ from fedsched.core.text import counted
 from fedsched.engine.codes import Dispatch, Placement, Status
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.pack.shape_arrays import read_only
+from fedsched.engine.run.decisions import queued_rows
 from fedsched.engine.run.simulation import (
     actual_submits,
     cancelled_jobs,
@@ -38,7 +39,7 @@ from fedsched.model.verify.lost_nodes_check import one_job_per_run
 from fedsched.policies import OnlinePolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from fedsched.engine.arrays.structs import Floats, Ints, Problem, RunningJobs, State
     from fedsched.engine.run.simulation import Planner
@@ -174,10 +175,16 @@ class SharedRun:
         self.plan.cap_row[planned] = rows
         self.plan.cap_row[behind] = 0
         self.plan = self.plan._replace(dispatch=int(Dispatch(dispatch)), placement=int(Placement(placement)))
-        self.line_up(np.concatenate([planned, behind]))
+        self._line_up(np.concatenate([planned, behind]))
 
-    def line_up(self, jobs: Ints) -> None:
-        """Let these jobs, who are all in everybody's queue, have their places there in this order."""
+    def line_up(self, jobs: Ints | Sequence[int]) -> None:
+        """Put these queued jobs into this order, within the places that they hold in the queue.
+
+        Raise if a row is given twice or is not of `queued()`.
+        """
+        self._line_up(queued_rows(jobs, self.queued()))
+
+    def _line_up(self, jobs: Ints) -> None:
         by_kind = jobs[np.argsort(self.nodes.kinds.of_job[jobs], kind="stable")]
         self._leaf[by_kind] = np.sort(self._leaf[by_kind])
         places = np.sort(self.state.queue.position[jobs])
@@ -187,7 +194,7 @@ class SharedRun:
     def take_up(self) -> None:
         """Go on from what the state, and what is held, say: what is free, and who waits in which order, follows."""
         loop.take_up(self.state, self.nodes, self.work)
-        self.line_up(self.in_queue_order(self.queued()))
+        self._line_up(self.in_queue_order(self.queued()))
 
     def running(self) -> RunningJobs:
         """Return the jobs that run now."""

@@ -72,3 +72,17 @@ def test_what_can_never_start_is_refused(tasks: int, rules: dict[str, object], s
     """A job that fits on no nodes even of the empty machine is named, with the reason."""
     with pytest.raises(InfeasibleError, match=said):
         prepare(jobs([tasks], [1.0]), FOUR, fs.Rules(**rules))
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [([1, 1], "row 1 is there twice"), ([1, 0], "row 0 is not in the queue now"), ([[1]], "must be a list of rows"),
+     ([1.0], "must be a list of rows")],
+)  # fmt: skip
+def test_an_order_of_other_jobs_is_refused(rows: list[int], told: str) -> None:
+    """Tests that an order with a running, unknown or repeated row is an error, and that a list is an order."""
+    run = at(3.0, 3, 4, 1, 2)
+    with pytest.raises((TypeError, ValueError), match=told):
+        run.line_up(rows)
+    run.line_up([3, 1])
+    assert run.in_queue_order(run.queued()).tolist() == [3, 1]
