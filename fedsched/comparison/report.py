@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fedsched.comparison.instances import Budget
 from fedsched.comparison.scores import is_maximised, measures_of
 from fedsched.comparison.statistics import check_alpha, probability
-from fedsched.core.errors import TooFewRunsError
+from fedsched.comparison.verdict import verdict_of
 from fedsched.core.text import counted
 from fedsched.core.text import html as escape
 from fedsched.io.atomic import atomic_text
@@ -50,33 +50,17 @@ def page(
     parts.append(_repeat(comparison, repeat))
     body = "\n".join(parts)
     header = f'<header><p class="eyebrow">fedsched comparison</p><h1>{escape(heading)}</h1>'
-    header += f'<p class="lede">{escape(": ".join(verdicts[0]))}.</p>' if verdicts else ""
+    header += f'<p class="lede">{escape(verdicts[0][1])}</p>' if verdicts else ""
     header += f"<p>{escape(comparison.reading)}</p></header>" if comparison.reading else "</header>"
     return document(heading, f'{header}\n<main class="comparison">{body}</main>', pictures=True)
 
 
 def _verdicts(comparison: Comparison, by: Blocks, alpha: float) -> list[tuple[str, str]]:
-    """Return a row for each measure: the best method by ranks, and the methods that it is ahead of."""
-    rows = []
-    for measure in measures_of(comparison):
-        ranks = comparison.ranks(measure, by=by)
-        best, rank = next(iter(ranks.items()))
-        first = [name for name, value in ranks.items() if value == rank]
-        said = f"{', '.join(first)} {'has' if len(first) == 1 else 'share'} the best average rank ({rank:.3g})"
-        others = [name for name in ranks if name != best]
-        if others:
-            try:
-                pairs = comparison.pairs(measure, by=by, against=best, alpha=alpha)
-            except TooFewRunsError as error:
-                said += f"; {error}"
-            else:
-                ahead = [name for name in others if pairs.verdict(best, name) == "ahead"]
-                level = [name for name in others if name not in (*ahead, *first)]
-                lead = "" if len(first) == 1 else f"{best} is "
-                said += f"; {lead}ahead of {', '.join(ahead)}" if ahead else ""
-                said += f"; no difference shown from {', '.join(level)}" if level else ""
-        rows.append((measure.replace("_", " "), said))
-    return rows
+    """Return a row for each measure: which method ranks first, and whether a test shows it."""
+    return [
+        (measure.replace("_", " "), verdict_of(comparison, measure, by=by, alpha=alpha).replace("\n", " "))
+        for measure in measures_of(comparison)
+    ]
 
 
 def _summary(comparison: Comparison) -> str:

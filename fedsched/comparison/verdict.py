@@ -24,12 +24,17 @@ def in_brief(comparison: Comparison, measure: str | None, *, by: Blocks, alpha: 
     check_alpha(alpha)
     if not comparison.records:
         return str(comparison)
-    scores = comparison.scores(measure, by=by)
-    lines = [_ranking(scores), _tested(scores, alpha)]
+    lines = verdict_of(comparison, measure, by=by, alpha=alpha).splitlines()
     if failed := comparison.failed:
         lines.append(f"{counted(len(failed), 'run')} failed and {'count' if len(failed) > 1 else 'counts'} as worst:")
         lines += failures(failed)
     return "\n".join(map(one_line, filter(None, [*lines, comparison.reading])))
+
+
+def verdict_of(comparison: Comparison, measure: str | None, *, by: Blocks, alpha: float) -> str:
+    """Return in two lines which method ranks first by a measure, and whether a test shows it."""
+    scores = comparison.scores(measure, by=by)
+    return "\n".join(map(one_line, filter(None, (_ranking(scores), _tested(scores, alpha)))))
 
 
 def failures(failed: Sequence[RunRecord]) -> list[str]:

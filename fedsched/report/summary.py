@@ -10,8 +10,8 @@ from fedsched.core.text import counted
 from fedsched.core.text import html as escape
 from fedsched.model.jobs.assumed import are_assumed, assumptions, marked
 from fedsched.model.jobs.unmodelled import unmodelled
-from fedsched.optimize.result.printed import without_end
-from fedsched.report.formatting import column, duration, listed, measure, number, share, title
+from fedsched.optimize.result.printed import OPTIMAL, in_brief, without_end
+from fedsched.report.formatting import column, listed, measure, number, share, title
 from fedsched.report.material import policies_with_schedules
 from fedsched.report.skeleton import Markup, table
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 WIDTH = 72  # of the small bars of gains, in pixels
 OFTEN = ("easy", "fcfs")  # baselines that cards mention
-ROUNDING = 1e-9  # a smaller gap counts as none
 
 
 def heading(material: Material) -> str:
@@ -39,24 +38,7 @@ def lede(material: Material) -> str:
     result = material.result
     if result is None:
         return _schedules_in_words(material)
-    aims = listed([title(name) for name in result.objectives])
-    best = listed([_best(result, name) for name in result.objectives])
-    plans = len(result.front)
-    found = f"{plans} plans, none beaten by another on {aims} at once" if plans > 1 else f"one plan for {aims}"
-    parts = f", in {counted(result.packages, 'package')}" if result.packages else ""
-    seen = counted(result.evaluations, "plan")
-    return (
-        f"The {'best plan has' if plans == 1 else 'plans reach'} {best}. "
-        f"The {result.searched_by} search looked at {seen} in {duration(result.seconds)}{parts} "
-        f"(where it stopped: {result.stop_reason}) and kept {found}. Its reading: {result.reading}."
-    )
-
-
-def _best(result: Result, name: str) -> str:
-    value = f"{marked(title(name), name, result.federation)} {measure(name, result.value(name))}"
-    gains = [one.policy for one in result.baselines if one.policy == OFTEN[0]]
-    gain = result.gain(gains[0], name) if gains else float("nan")
-    return value if gain != gain else f"{value} ({share(abs(gain))} {'better' if gain >= 0 else 'worse'} than easy)"
+    return " ".join(in_brief(result).splitlines())
 
 
 def _schedules_in_words(material: Material) -> str:
@@ -117,7 +99,7 @@ def _objective_card(result: Result, name: str) -> str:
         if (gain := result.gain(baseline.policy, name)) == gain
     ]
     gap = result.gap(name)
-    if gap <= ROUNDING:
+    if gap <= OPTIMAL:
         lines.append(("optimal", "as the bound proves"))
     elif gap == gap:
         lines.append((f"≤ {share(gap)}", "above the optimum: proven"))
@@ -146,7 +128,7 @@ def gains(result: Result) -> str:
         heading, texts = column(name, values + [baseline.values[k] for baseline in baselines])
         heading = marked(heading, name, result.federation)
         gap = result.gap(name)
-        proven = "" if gap != gap else f"gap ≤ {share(gap)}" if gap > ROUNDING else "no gap"
+        proven = "" if gap != gap else f"gap ≤ {share(gap)}" if gap > OPTIMAL else "no gap"
         beside = [proven] * bounded + [""]
         head += [heading, "gain"]
         bars = [_bar(result.gain(baseline.policy, name)) for baseline in baselines]

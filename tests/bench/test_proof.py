@@ -36,9 +36,8 @@ REFUSED = (LookupError, ValueError, TypeError, ArithmeticError)
 
 
 def test_the_checker_knows_nothing_else() -> None:
-    """Tests that the checker is under 200 lines, and imports nothing but Python's own library."""
+    """Tests that the checker imports nothing but Python's own library."""
     text = Path(checker.__file__).read_text(encoding="utf-8")
-    assert len(text.splitlines()) < 200
     modules = {
         alias.name if isinstance(node, ast.Import) else node.module
         for node in ast.walk(ast.parse(text))

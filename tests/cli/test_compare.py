@@ -184,7 +184,7 @@ def test_a_policy_waits_as_in_simulate(call: Callable[..., Any], simulated: Call
     words = ("sample", "--nodes", 128, "--objective", "mean_wait", *options("easy"), "--seeds", 1)
     simulate = json.loads(simulated("simulate", "sample", "--nodes", 128, "--policy", "easy", "--json")[1])
     usual = call(*words)[1].splitlines()
-    assert usual[0] == "mean wait: easy has the best average rank (1.00 of 1); 1 instance."
+    assert usual[0] == "easy is the only method on 1 instance by mean_wait."
     assert usual[1] == "Reading: all jobs wait from the start; run times are known (clairvoyant)."
     kept = (*words, "--submits", "keep", "--knowledge", "estimate")
     told = call(*kept)[1].splitlines()[1]

@@ -25,7 +25,7 @@ from fedsched.cli.shared.input_output import (
     say,
     written,
 )
-from fedsched.core.text import counted, one_line
+from fedsched.core.text import counted
 from fedsched.model.reading import CLAIRVOYANT
 
 if TYPE_CHECKING:
@@ -222,32 +222,14 @@ def instances_of(
     return found
 
 
-def verdict(found: Comparison, by: Blocks, pairs: Pairs | str) -> str:
-    """Return the answer in a sentence: the best method of the first measure, and which others it is shown to beat."""
-    from fedsched.comparison.scores import measures_of
-
-    ranks = found.ranks(by=by)
-    rank = min(ranks.values())
-    first = [name for name, one in ranks.items() if one == rank]
-    others = [name for name in ranks if name not in first]
-    lead = "has" if len(first) == 1 else "share"
-    said = f"{', '.join(first)} {lead} the best average rank ({rank:.2f} of {len(ranks)})"
-    tested = {} if isinstance(pairs, str) else {frozenset((one.first, one.second)): one for one in pairs.pairs}
-    beaten = [
-        name for name in others
-        if (one := tested.get(frozenset((first[0], name)))) and one.shown and one.leading == first[0]
-    ]  # fmt: skip
-    if others and len(first) == 1:
-        said += f"; shown to be ahead of {', '.join(beaten)}" if beaten else "; no difference is shown by tests"
-    measure = measures_of(found)[0].replace("_", " ")
-    return one_line(f"{measure}: {said}; {counted(len(found.instances), 'instance')}.")
-
-
 def summary(found: Comparison, against: str | None, by: Blocks, alpha: float) -> str:
     """Return as text the verdict, the table of the first measure, the ranks, and the results of the tests."""
+    from fedsched.comparison.verdict import verdict_of
+
     ranks = ", ".join(f"{name} {rank:.2f}" for name, rank in found.ranks(by=by).items())
     overall, pairs = _tests(found, against, by, alpha)
-    lines = [verdict(found, by, pairs), str(found.table()), "", f"average ranks: {ranks}", str(overall), str(pairs)]
+    verdict = verdict_of(found, None, by=by, alpha=alpha)
+    lines = [verdict, str(found.table()), "", f"average ranks: {ranks}", str(overall), str(pairs)]
     return "\n".join(lines)
 
 

@@ -20,16 +20,13 @@ from fedsched.cli.shared.input_output import (
     check_output,
     chosen_executor,
     chosen_plan,
-    figure,
     load_workload,
-    machine_text,
     print_json,
     reading_of,
     say,
     write_schedule,
     written,
 )
-from fedsched.core.text import counted, one_line
 from fedsched.model.reading import CLAIRVOYANT
 
 if TYPE_CHECKING:
@@ -173,38 +170,14 @@ def command(
     if json:
         print_json(as_json(result, workload, written(out, gantt, save, checkpoint)))
     else:
-        say(verdict(result))
+        from fedsched.optimize.result.printed import verdicts
+
+        say(verdicts(result))
         say(result)
     if result.stop_reason == SEARCH_INTERRUPTED:
         say("fedsched: interrupted; the best until then is above.", err=True)
         return INTERRUPTED
     return 0
-
-
-def verdict(result: Result) -> str:
-    """Return the answer in a sentence: each objective's best value, its gain over EASY, and what is proven of it."""
-    from fedsched.model.jobs.assumed import marked
-    from fedsched.report.summary import ROUNDING
-    from fedsched.search.problem.objectives import MAXIMISED
-
-    told = []
-    for name in result.objectives:
-        gain, gap = result.gain("easy", name) if _has(result, "easy") else float("nan"), result.gap(name)
-        beside = []
-        if gain == gain:
-            sense = "above" if (name in MAXIMISED) == (gain >= 0) else "below"
-            beside.append(f"{abs(gain):.1%} {sense} easy")
-        if gap == gap:
-            beside.append("optimal" if gap <= ROUNDING else f"at most {gap:.1%} from the optimum")
-        value = f"{marked(name.replace('_', ' '), name, result.federation)} {figure(name, result.value(name))}"
-        told.append(f"{value} ({', '.join(beside)})" if beside else value)
-    of = f"{counted(len(result.workload), 'job')} on {machine_text(result.federation)}"
-    each = f", the best of {len(result.front)} plans in each" if len(result.front) > 1 else ""
-    return one_line(f"{result.searched_by}{each}: {'; '.join(told)}; {of}.")
-
-
-def _has(result: Result, policy: str) -> bool:
-    return any(baseline.policy == policy for baseline in result.baselines)
 
 
 def as_json(result: Result, workload: Workload, files: list[str]) -> dict[str, object]:

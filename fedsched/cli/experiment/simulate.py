@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fedsched.core.names import Submits
+    from fedsched.engine.sharing import NodeSharing
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
     from fedsched.model.schedule.schedule import Schedule
@@ -126,7 +127,9 @@ def command(
             runs.append(Run(label, schedule, taken(), notes))
         if not schedule.complete:
             break
-    free = None if more or not schedule.complete else _otherwise(asked[0], submits, workload, recorded, cluster, rules)
+    free = None
+    if not more and schedule.complete:
+        free = _otherwise(asked[0], submits, workload, recorded, cluster, rules, sharing)
     if out is not None:
         write_schedule(schedule, out)
     if gantt is not None:
@@ -155,6 +158,7 @@ def _otherwise(
     recorded: Workload,
     federation: Federation,
     rules: Policy | Slurm,
+    sharing: NodeSharing | None,
 ) -> Run | None:
     # The same simulation without the requested cap, power saving and gear, for comparison; None if none is requested.
     from fedsched.model.power.power_cap import is_capped, without_caps
@@ -171,7 +175,9 @@ def _otherwise(
         return None
     label = " ".join(left)
     with stopwatch() as taken, progress_bar(label) as progress:
-        schedule = simulate(recorded, other, rules, submits=submits, reading=asked.reading, progress=progress)
+        schedule = simulate(
+            recorded, other, rules, sharing=sharing, submits=submits, reading=asked.reading, progress=progress
+        )
         return Run(label, schedule, taken())
 
 

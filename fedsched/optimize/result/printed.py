@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 SHOWN = 8  # plans of a front that are shown
 TOLD = 2  # objectives with a line of their own in the summary
-OPTIMAL = 5e-4  # a gap that one digit after the point shows as 0.0 %
+OPTIMAL = 1e-9  # a smaller gap counts as none
+WEAK = 1.0  # with a larger gap a bound tells nothing
 NEARLY_ONE = 0.02  # an energy penalty below this share leaves almost no trade-off
 
 
@@ -45,24 +46,32 @@ def html(result: Result) -> str:
     return f"<div><p>{head}</p>{html_table(header, body)}{notes}</div>"
 
 
+def verdicts(result: Result) -> str:
+    """Return a line for each of the first objectives: the best value beside a policy and a proven bound."""
+    return "\n".join(one_line(_verdict(result, name)) for name in result.objectives[:TOLD])
+
+
 def in_brief(result: Result) -> str:
     """Return at most five lines: the best values beside a policy and a bound, the front, the search, the reading."""
     names, front = result.objectives, result.front
-    lines = [_verdict(result, name) for name in names[:TOLD]]
+    lines = verdicts(result).splitlines()
     if len(names) > 1:
         others = f"; the front has {counted(len(names) - TOLD, 'further objective')}" if len(names) > TOLD else ""
         choice = " to choose from, each better than another in some objective" if len(front) > 1 else " is best in all"
         lines.append(f"{counted(len(front), 'plan')}{choice}{others}.")
     plans, took = counted(result.evaluations, "plan"), with_unit("makespan", result.seconds)
+    parts = f", in {counted(result.packages, 'package')}," if result.packages else ""
     lines.append(
-        f"The {result.searched_by} search simulated {plans} in {took} with seed {result.seed} ({result.stop_reason})."
+        f"The {result.searched_by} search simulated {plans}{parts} in {took} with seed {result.seed} "
+        f"({result.stop_reason})."
     )
     return "\n".join(map(one_line, [*lines, reading(result)]))
 
 
 def _verdict(result: Result, name: str) -> str:
     """Return the best value of an objective, its gain over a policy, and how far it can be from the optimum."""
-    said = f"Best plan: {name}" if len(result.objectives) == 1 else f"Best {name}:"
+    said = name.replace("_", " ")
+    said = f"Best plan: {said}" if len(result.objectives) == 1 else f"Best {said}:"
     value = assumed.marked(in_own_unit(name, result.value(name)), name, result.federation)
     parts = [f"{said} {value}"]
     more, less = ("below", "above") if name in MAXIMISED else ("above", "below")
@@ -74,7 +83,11 @@ def _verdict(result: Result, name: str) -> str:
         parts.append(f"as much as {theirs}" if gain == 0 else f"{100 * abs(gain):.1f} % {better} {theirs}")
     if (gap := result.gap(name)) != gap:
         return f"{', '.join(parts)}; no bound is proven."
-    far = "" if abs(gap) < OPTIMAL else f"at most {100 * abs(gap):.1f} % {more} "
+    if abs(gap) > WEAK:
+        bound = in_own_unit(name, result.bound(name))
+        return f"{', '.join(parts)}; the proven bound, {bound}, is too weak to tell how far it is from the best."
+    share = f"at most {100 * abs(gap):.1f}" if abs(gap) >= 1e-3 else "less than 0.1"
+    far = "" if abs(gap) < OPTIMAL else f"{share} % {more} "
     return f"{', '.join(parts)}, and {far}the best possible."
 
 

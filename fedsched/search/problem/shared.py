@@ -308,4 +308,6 @@ def problem_for(
     """Return the search problem on whole nodes, or with `sharing` on shared nodes."""
     if sharing is None:
         return SearchProblem(workload, federation, objectives, running=running, delays=delays, deadline=deadline, **how)
+    if running is not None or delays or deadline is not None:
+        raise ValueError("problem_for: sharing= goes with none of running=, delays= and deadline=; leave them out.")
     return SharedProblem(workload, federation, objectives, sharing=sharing, **how)

@@ -37,7 +37,7 @@ def check_rights(runner: Runner, queue: Queue, jobs: Iterable[SlurmJob]) -> None
         unknown = ""
     except CommandError as error:  # a cluster without accounting has no coordinators
         level, accounts = "", frozenset[str]()
-        unknown = f" Whom accounts name is not known: {error}."
+        unknown = f" The accounts' coordinators are unknown: {error}."
     if level in OVER_ALL:
         return
     left = [job for job in strangers if job.account not in accounts]

@@ -83,8 +83,6 @@ def write_machine(folder: Path, site: MadeSite, nodes: int, booted: str, taken: 
     for one in site.qualities:
         rows.append(f"{one.name}|{one.priority}|00:00:00|1.000000|{_cells(one.limits, OF_QOS, nodes)}")
     _write(folder / commands.QOS, rows)
-    (folder / commands.RESERVATIONS).write_text("No reservations in the system\n", encoding="utf-8")
-
 
 def _partition(queue: Queue, nodes: int, *, default: bool) -> str:
     first, last = queue.of(nodes)
@@ -138,8 +136,9 @@ def write_accounts(folder: Path, site: MadeSite, users: Iterable[int], nodes: in
 def write_closed(
     folder: Path, calendar: Iterable[Downtime], nodes: int, until: float, elsewhere: Iterable[str]
 ) -> None:
-    """Write what sacctmgr prints of nodes that were down and of past reservations."""
+    """Write what sacctmgr prints of nodes that were down and of reservations, and scontrol of those after `until`."""
     events = ["Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User"]
+    shown: list[str] = []
     past = ["Cluster|Name|TRES|TimeStart|TimeEnd|NodeName|Flags"]  # asked for as Start, End and NodeNames
     for one in calendar:
         begin, end = clock(np.array([one.begin, one.end]) + EPOCH)
@@ -147,17 +146,22 @@ def write_closed(
             lost = max(1, nodes // 8)
             events += [f"{CLUSTER}|n{k}|{begin}|{end}|DOWN*|not responding|root" for k in range(1, lost + 1)]
         else:
-            past.append(f"{CLUSTER}|{one.name}|cpu={CORES * nodes}|{begin}|{end}|n[1-{nodes}]|MAINT,SPEC_NODES")
+            past.append(f"{CLUSTER}|{one.name}|cpu={CORES * nodes}|{begin}|{end}|n[1-{nodes}]|{RESERVED_FLAGS}")
+            if one.end > until:
+                where = f"Nodes=n[1-{nodes}] Flags={RESERVED_FLAGS}"
+                shown.append(f"ReservationName={one.name} StartTime={begin} EndTime={end} {where}")
     begin, end = clock(np.array([0.0, until]) + EPOCH)
     events += [f"{other}|n1|{begin}|{end}|DOWN*|not responding|root" for other in elsewhere]
     _write(folder / commands.EVENTS, events)
     _write(folder / commands.PAST_RESERVATIONS, past)
+    _write(folder / commands.RESERVATIONS, shown or ["No reservations in the system"])
 
 
 def _write(path: Path, lines: list[str]) -> None:
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+RESERVED_FLAGS = "MAINT,SPEC_NODES"  # of a made reservation
 QUEUE_COLUMNS = (
     "JOBID", "PARTITION", "USER", "STATE", "REASON", "PRIORITY", "SUBMIT_TIME", "END_TIME", "START_TIME", "TIME_LIMIT",
     "NODES", "ACCOUNT", "QOS", "DEPENDENCY", "FEATURES", "RESERVATION", "NODELIST", "NICE", "CPUS",

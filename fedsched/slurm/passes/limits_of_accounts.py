@@ -118,7 +118,7 @@ def unmodelled_limits(slurm: Slurm) -> Iterator[str]:
         return
     yield from (name for name in given if name not in (*COUNTED, *OF_THE_PAST))
     if any(name in OF_THE_PAST for name in given):
-        yield "limits of submissions (whoever was refused is in no log)"
+        yield "limits of submissions (a log holds no refused jobs)"
 
 
 def _ints(values: object) -> Ints:

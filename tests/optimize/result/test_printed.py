@@ -63,7 +63,7 @@ def test_several_objectives_have_a_line_each() -> None:
                    bounds=(np.nan, np.nan, np.nan))  # fmt: skip
     lines = found.summary().splitlines()
     assert lines[:2] == ["Best makespan: 10 s, 50.0 % below EASY; no bound is proven.",
-                         "Best mean_wait: 8 s, 50.0 % below EASY; no bound is proven."]  # fmt: skip
+                         "Best mean wait: 8 s, 50.0 % below EASY; no bound is proven."]  # fmt: skip
     assert lines[2].startswith("2 plans to choose from")
     assert lines[2].endswith("; the front has 1 further objective.")
     assert len(lines) == 5

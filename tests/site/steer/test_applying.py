@@ -266,7 +266,7 @@ def test_who_may_not_is_refused_before_anything_is_done(
 def test_accounts_that_cannot_be_asked_are_told_to_who_may_not(tmp_path: Path) -> None:
     """A coordinator is nobody where the accounting does not answer: its words stand in the refusal, once."""
     fake = crowd(1, me="eve", coordinators={"eve": "chemistry,physics"}, keeps_accounts=False)
-    told = r"as an operator\. Whom accounts name is not known: sacctmgr .*storage plugin\.$"
+    told = r"as an operator\. The accounts' coordinators are unknown: sacctmgr .*storage plugin\.$"
     with pytest.raises(SteerError, match=told):
         hand_of(fake, tmp_path / "undo.json").apply(planned(fake))
     assert fake.changed == []
