@@ -1,4 +1,7 @@
-"""The model: the jobs, machines, constraints and schedules that all other code uses, with their metrics and checks."""
+"""The model: the classes for jobs, machines, constraints and schedules that all other code uses.
+
+It also has the metrics of schedules and the checks that a schedule is valid.
+"""
 
 from __future__ import annotations
 

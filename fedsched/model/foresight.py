@@ -1,4 +1,4 @@
-"""What plans do not know at the time they are made, in words [48]."""
+"""Texts that say what a plan does not know at the time when it is made, such as later downtimes [48]."""
 
 from __future__ import annotations
 
@@ -22,25 +22,34 @@ WEIGHED = ("energy", "idle_energy", *PRICED)
 
 
 def with_forecasts(federation: Federation) -> Federation:
-    """Return the federation with each signal replaced by its forecast, which is what plans see."""
+    """Return the federation with each signal replaced by its forecast, which is what plans see.
+
+    A signal without a forecast stays as it is.
+    """
     if all(signal.forecast is None for signal in federation.signals):
         return federation
     return replace(federation, signals=tuple(signal.known for signal in federation.signals))
 
 
 def depend_on_idle_power(objectives: Sequence[str]) -> bool:
-    """Return whether the power of idle nodes may affect these objectives: an energy metric, or a user's function."""
+    """Return whether the power of idle nodes may affect some of these objectives.
+
+    It may affect energy, idle energy, cost, carbon and every objective that is not a metric of the model.
+    """
     return any(name in WEIGHED or name not in NAMES for name in objectives)
 
 
 def signals_needed(federation: Federation, objectives: Sequence[str]) -> list[Signal]:
-    """Return the signals that these objectives depend on, such as prices for the cost."""
+    """Return the federation's signals that these objectives depend on, such as prices for the cost."""
     kinds = {KIND_OF[name] for name in objectives if name in KIND_OF}
     return [signal for signal in federation.signals if signal.kind in kinds]
 
 
 def perfect_forecasts(federation: Federation, objectives: Sequence[str]) -> tuple[str, ...]:
-    """Return, in a few words each, the signals that plans know in advance although no real plan could."""
+    """Return a text for each varying signal that the objectives depend on and that has no forecast.
+
+    Plans know such a signal in advance, which no real plan could: "a perfect forecast of …".
+    """
     ahead = [
         one for one in signals_needed(federation, objectives) if one.forecast is None and one.constant is None
     ]
@@ -50,9 +59,11 @@ def perfect_forecasts(federation: Federation, objectives: Sequence[str]) -> tupl
 def foresight(
     workload: Workload, federation: Federation, t0: float, objectives: Sequence[str] = (), *, packages: bool = False
 ) -> str:
-    """Return what plans made at t0, or from then on in packages, do not know; "" if they know everything.
+    """Return one text that says what plans made at t0 do not know; "" if they know everything.
 
-    The words are added to a plan's figures.
+    Examples are later downtimes, cancellations and holds, and signals known by forecast only. With `packages`, the
+    jobs are planned in packages: successive jobs planned together, from t0 on. The text is printed with a plan's
+    figures.
     """
     to_come = [downtime for downtime in federation.calendar if downtime.end > t0]
     later = [downtime for downtime in to_come if downtime.known_from > t0]  # type: ignore[operator]

@@ -1,4 +1,7 @@
-"""Reading: the model's open choices, which two figures must share to be comparable, and how they are put in words."""
+"""Reading: the choices that the model leaves open, and their description in words.
+
+Two figures are comparable only if they use the same choices.
+"""
 
 from __future__ import annotations
 
@@ -22,22 +25,25 @@ CHOICES: tuple[str, ...] = get_args(Alternatives)
 
 
 class Timed(Protocol):
-    """Anything with a run time and a requested time: jobs, or the shapes that jobs may have."""
+    """Protocol of anything with a run time and a requested time: a workload, or the alternative shapes of jobs."""
 
     @property
     def runtime(self) -> NDArray[np.float64]:
-        """Return the seconds on reference nodes."""
+        """Return each run time in seconds on reference nodes, which have speed 1."""
         ...
 
     @property
     def estimate(self) -> NDArray[np.float64]:
-        """Return the requested seconds."""
+        """Return each requested time in seconds."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """How the model's open choices are made: what plans know, and how simultaneous events, uplinks and estimates work.
+    """The choices that the model leaves open, as made for one run.
+
+    They say what plans know of run times, how simultaneous events are ordered, how uplinks are shared, whether jobs
+    are killed at their estimate, and which shape jobs take.
 
     Parameters
     ----------
@@ -51,7 +57,7 @@ class Reading:
         "dynamic": rates follow the load of the uplinks. "static": a job's rate is fixed at its start. "fair": rates
         follow each job's share of uplinks that are shared max-min fairly.
     kill_at_estimate
-        Each job runs min(runtime, estimate).
+        If true, each job runs for min(runtime, estimate) only.
     alternatives
         Which shape is given to a job that has several. "fixed": the recorded one. "smallest_area": the one of the least
         tasks × planned time. "earliest_finish": the one that is planned to end first when the job joins the queue.
@@ -94,7 +100,7 @@ class Reading:
         kill_at_estimate: bool | None = None,
         alternatives: Alternatives | None = None,
     ) -> Reading:
-        """Return the reading with the given choices replaced; None keeps a choice.
+        """Return a copy of the reading with the choices that are passed; None keeps the present choice.
 
         Parameters
         ----------
@@ -114,9 +120,10 @@ class Reading:
         return replace(self, **words) if words else self
 
     def settled(self, noun: str, *, whole_instants: bool = False) -> Reading:
-        """Return the reading, ready for a run; raise if a choice is missing or does not fit the caller.
+        """Return the reading, ready for a run, with alternatives="fixed" if that choice is not recorded.
 
-        If `alternatives` is not recorded, jobs run in their recorded shapes. `noun` names the caller in errors.
+        Raise if `same_time` or `knowledge` is not recorded, or if `whole_instants` is set and same_time is not
+        "batch". `noun` names the caller in errors.
         """
         for name, known in (("same_time", SAME_TIME), ("knowledge", KNOWLEDGE)):
             if getattr(self, name) is None:
@@ -129,7 +136,7 @@ class Reading:
         return self if self.alternatives is not None else replace(self, alternatives="fixed")
 
     def beside(self, usual: Reading) -> dict[str, str | bool]:
-        """Return the choices that differ from those of another reading; choices that are not recorded are left out.
+        """Return this reading's choices, by name, that differ from those of `usual`; unrecorded ones are left out.
 
         Examples
         --------
@@ -140,7 +147,7 @@ class Reading:
         return {name: word for name, word in words.items() if word is not None and word != getattr(usual, name)}
 
     def runtime(self, jobs: Timed) -> NDArray[np.float64]:
-        """Return each job's run time on reference nodes."""
+        """Return each run time in seconds on reference nodes, cut at the estimate if jobs are killed there."""
         if not self.kill_at_estimate:
             return jobs.runtime
         import numpy as np
@@ -148,21 +155,25 @@ class Reading:
         return np.minimum(jobs.runtime, jobs.estimate)
 
     def planned(self, jobs: Timed) -> NDArray[np.float64]:
-        """Return each job's run time as plans assume it."""
+        """Return the seconds that plans assume for each job: the run time if it is known, else the estimate."""
         return self.runtime(jobs) if self.knowledge == "runtime" else jobs.estimate
 
     def seen(self, workload: Workload) -> Workload:
-        """Return the jobs as policies see them: the estimates are replaced if run times are known."""
+        """Return the jobs as policies see them.
+
+        If run times are known, estimates are replaced by run times and alternative shapes are dropped. Otherwise the
+        workload is unchanged.
+        """
         if self.knowledge != "runtime":
             return workload
         return replace(workload, estimate=self.runtime(workload), alternatives=None)
 
     def is_free(self, workload: Workload) -> bool:
-        """Return whether plans choose the shapes of some of these jobs."""
+        """Return whether plans choose the shapes of some of these jobs (alternatives="free")."""
         return self.alternatives == "free" and workload.alternatives is not None and workload.alternatives.jobs > 0
 
     def chooses_late(self, workload: Workload) -> bool:
-        """Return whether some of these jobs get their shape only when they join the queue [52]."""
+        """Return whether some of these jobs get their shape only when they join the queue ("earliest_finish") [52]."""
         among = workload.alternatives
         return self.alternatives == "earliest_finish" and among is not None and among.jobs > 0
 
@@ -196,39 +207,42 @@ UNRECORDED = Reading(same_time=None, knowledge=None, alternatives=None)
 
 
 class Read:
-    """Mixin: anything that holds a reading offers the reading's choices as its own properties."""
+    """Mixin for a class with an attribute `reading`: it offers the reading's choices as properties of the class."""
 
     __slots__ = ()
     reading: Reading
 
     @property
     def same_time(self) -> str | None:
-        """Return how simultaneous events are ordered; None if that is not recorded."""
+        """Return how simultaneous events are ordered, "batch" or "sequential"; None if that is not recorded."""
         return self.reading.same_time
 
     @property
     def knowledge(self) -> str | None:
-        """Return what plans know of run times; None if that is not recorded."""
+        """Return what plans know of run times, "estimate" or "runtime"; None if that is not recorded."""
         return self.reading.knowledge
 
     @property
     def saturation(self) -> str:
-        """Return how rates follow the load of the uplinks."""
+        """Return how jobs' rates follow the load of the uplinks: "dynamic", "static" or "fair"."""
         return self.reading.saturation
 
     @property
     def kill_at_estimate(self) -> bool:
-        """Return whether jobs end at their estimate."""
+        """Return whether a job that runs longer than its estimate is killed at the estimate."""
         return self.reading.kill_at_estimate
 
     @property
     def alternatives(self) -> str | None:
-        """Return which of several shapes jobs are given; None if that is not recorded."""
+        """Return the name of the rule that chooses among a job's shapes, such as "fixed"; None if not recorded."""
         return self.reading.alternatives
 
 
 def in_words(submits: str, reading: Reading, planners: str = "") -> str:
-    """Return the conditions of a figure in words; `planners` names the planners that see all submissions in advance."""
+    """Return, in words, under which conditions a figure holds: how jobs arrive, and the reading's choices.
+
+    Jobs all wait from the start if submits="now". `planners` names planners that see all submissions in advance.
+    """
     arrivals = "all jobs wait from the start" if submits == "now" else "jobs arrive at their submit times"
     ahead = f"; {planners} all submissions in advance (clairvoyant)" if planners and submits == "keep" else ""
     return f"{arrivals}; {reading}{ahead}"

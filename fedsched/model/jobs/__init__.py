@@ -1,4 +1,4 @@
-"""Jobs: the workload, one row per job, and what each job may ask for beyond its nodes and times.
+"""Jobs: the workload, which is a table with one row per job, and what a job may ask for beyond its nodes and times.
 
-Columns and plain numbers come in. Checked, read-only tables go out.
+The classes take columns of plain values, check them, and keep them as read-only tables.
 """

@@ -1,4 +1,7 @@
-"""Admission: which nodes a job may use, how many it holds, and which jobs are refused [30, 37, 41, 46, 50, 76]."""
+"""Admission: which nodes a job may use, how many nodes it takes, and which jobs are refused [30, 37, 41, 46, 50, 76].
+
+Also the partition of each job, with the partition's tier and default time.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,10 @@ NO_PARTITIONS_TIER = 1
 
 
 def partition_of_jobs(workload: Workload, federation: Federation) -> NDArray[np.int64]:
-    """Return each job's partition as an index; -1 if the job may use every node."""
+    """Return the index of each job's partition in `federation.partitions`; raise if a job names an unknown one.
+
+    A job that names none gets the default partition, or -1 (every node) if there is no default.
+    """
     partitions = federation.partitions
     usual = next((p for p, one in enumerate(partitions) if one.default), EVERYWHERE)
     known = {"": usual} | {one.name: p for p, one in enumerate(partitions)}
@@ -39,7 +45,10 @@ def partition_of_jobs(workload: Workload, federation: Federation) -> NDArray[np.
 
 
 def tiers_of_jobs(workload: Workload, federation: Federation) -> NDArray[np.int64]:
-    """Return the tier of each job's partition, 1 without a partition; empty if all jobs have the same tier [37]."""
+    """Return the priority tier of each job's partition, 1 for a job without a partition [37].
+
+    The array is empty if all jobs have the same tier.
+    """
     tiers = np.array([*(one.tier for one in federation.partitions), NO_PARTITIONS_TIER], dtype=np.int64)
     if (tiers == tiers[0]).all():
         return np.zeros(0, dtype=np.int64)
@@ -48,7 +57,10 @@ def tiers_of_jobs(workload: Workload, federation: Federation) -> NDArray[np.int6
 
 
 def default_times(workload: Workload, federation: Federation) -> NDArray[np.float64]:
-    """Return the partition's default time for each job without a requested time of its own; NaN for all others [37]."""
+    """Return the default time, in seconds, of the partition of each job whose log states no requested time [37].
+
+    NaN for all other jobs, for jobs with alternative shapes, and if the partition has no default time.
+    """
     found = np.full(len(workload), np.nan)
     times = np.array([np.nan if one.default_time is None else one.default_time for one in federation.partitions])
     if workload.log is None or np.isnan(times).all():
@@ -62,16 +74,20 @@ def default_times(workload: Workload, federation: Federation) -> NDArray[np.floa
 
 
 def with_default_times(workload: Workload, federation: Federation) -> Workload:
-    """Return the jobs, those without a requested time of their own with the default time of their partition [37]."""
+    """Return the workload with default times of partitions as estimates of jobs without a requested time [37].
+
+    Other jobs keep their estimates: see `default_times`.
+    """
     times = default_times(workload, federation)
     taken = ~np.isnan(times) & (times != workload.estimate)
     return replace(workload, estimate=np.where(taken, times, workload.estimate)) if taken.any() else workload
 
 
 def count_in_nodes(workload: Workload, federation: Federation) -> Workload:
-    """Return the jobs for nodes that are not shared: `tasks` counts whole nodes.
+    """Return the jobs for a run in which jobs do not share nodes: `tasks` then counts whole nodes [76].
 
-    A job with several tasks to a node becomes a job of as many tasks as it has nodes [76].
+    A job with several tasks on each node gets its number of nodes as `tasks`. Raise if all nodes that such a job may
+    use hold fewer tasks than it has.
     """
     jobs, refused = _count_in_nodes(workload, federation)
     for row, reason in refused.items():
@@ -87,7 +103,10 @@ def _count_in_nodes(workload: Workload, federation: Federation) -> tuple[Workloa
 
 
 def usable_groups(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
-    """Return jobs × groups: whether a job may use a group's nodes, by what it asks for and by its allowed sites."""
+    """Return jobs × groups: whether a job may use a group's nodes, by its requests and by its allowed sites.
+
+    The requests are those of `requested_groups`.
+    """
     usable = requested_groups(workload, federation)
     if workload.allowed is not None:
         usable = usable & federation.groups_allowed(workload.sites, workload.allowed)
@@ -95,9 +114,9 @@ def usable_groups(workload: Workload, federation: Federation) -> NDArray[np.bool
 
 
 def refusals(workload: Workload, federation: Federation) -> dict[int, str]:
-    """Return the jobs, by row, that are refused, each with the reason.
+    """Return, for each job that the federation refuses, its row and the reason.
 
-    Its partition or reservation does not admit it, or too few nodes are what it asks for.
+    A job is refused if its partition or reservation does not admit it, or if too few nodes have what it asks for.
     """
     jobs, refused = _count_in_nodes(workload, federation)
     return _refusals(jobs, federation, requested_groups(jobs, federation)) | refused
@@ -135,7 +154,10 @@ def _refusals(workload: Workload, federation: Federation, opened: NDArray[np.boo
 
 
 def admitted_groups(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
-    """Return jobs × groups: whether a group is what the job asks for; raise if a job is refused."""
+    """Return jobs × groups: whether a group's nodes have what the job asks for; raise if a job is refused.
+
+    See `requested_groups` for the table and `refusals` for the reasons.
+    """
     opened = requested_groups(workload, federation)
     refused = _refusals(workload, federation, opened)
     if refused:
@@ -146,7 +168,10 @@ def admitted_groups(workload: Workload, federation: Federation) -> NDArray[np.bo
 
 
 def requested_groups(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
-    """Return jobs × groups: whether a group is what the job asks for, even if it has too few nodes."""
+    """Return jobs × groups: whether a group's nodes have what the job asks for, even if they are too few.
+
+    A job may ask for features, resources of nodes, pools of a cluster, a partition and a reservation.
+    """
     opened = _with_features(workload, federation)
     if demands := demands_on(workload, federation):
         opened &= have_resources(demands, federation.groups)

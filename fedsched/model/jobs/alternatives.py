@@ -1,6 +1,6 @@
-"""The alternative shapes of a job: tasks, run time, requested time and gear, of which it takes one [49, 77].
+"""The alternative shapes of a job, each with tasks, run time, requested time and gear; a job runs in one [49, 77].
 
-A shape counts tasks, even if its job counts whole nodes [76].
+The size of a shape is in tasks, even if the workload's `tasks` counts whole nodes for the job [76].
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ _SHAPE = re.compile(rf"(\d{{1,19}})x({NUMBER})(?:/({NUMBER}))?(?:@(\d{{1,19}}))?
 
 
 class Shape(NamedTuple):
-    """One way to run a job: tasks, run time and requested time in seconds, gear, and the share that computes."""
+    """One way to run a job: number of tasks, run time and requested time in seconds, gear and compute fraction.
+
+    Gear 0 is full speed. A compute fraction of -1 is that of the job itself.
+    """
 
     tasks: int
     runtime: float
@@ -44,10 +47,11 @@ class Shape(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Alternatives(JobLists):
-    """The shapes of each job, the recorded one first: "4x3600/7200|8x2000", tasks x seconds/request.
+    """The shapes that each job may run in, the recorded shape first.
 
-    Without a request, the request is the run time. "4x4000/8000@1~0.9" runs in gear 1, and 0.9 of it computes. A job
-    without alternatives has no shapes here: its columns are its only shape.
+    The text of two shapes is "4x3600/7200|8x2000": tasks x run time/requested time, in seconds. Without a requested
+    time, it is the run time. "4x4000/8000@1~0.9" runs in gear 1 with compute fraction 0.9. A job without alternatives
+    has no shapes here: its columns in the workload are its only shape.
     """
 
     NAMES = ("alternatives",)
@@ -63,7 +67,7 @@ class Alternatives(JobLists):
 
     @classmethod
     def listed(cls, given: Any, whose: str) -> list[Shape]:
-        """Return the shapes in a text or in a list of tuples; errors name the job."""
+        """Return the shapes in a text or in a list of tuples: see `shapes_of`."""
         return shapes_of(given, whose)
 
     @property
@@ -72,11 +76,11 @@ class Alternatives(JobLists):
         return int((np.diff(self.first) > 1).sum())
 
     def are_recorded(self, workload: Workload) -> bool:
-        """Return whether every job has the first of its shapes."""
+        """Return whether every job's columns in the workload are those of the first of its shapes."""
         return not present_shapes(workload).any()
 
     def shapes(self, row: int) -> list[Shape]:
-        """Return the shapes of one job."""
+        """Return the shapes of the job in this row; empty if it has no alternatives."""
         return self.entries(row)
 
     def __str__(self) -> str:
@@ -85,7 +89,10 @@ class Alternatives(JobLists):
 
 
 def shapes_of(entry: Any, whose: str) -> list[Shape]:
-    """Return the shapes in a text, or in (tasks, runtime[, estimate]) tuples; errors name the job."""
+    """Return the shapes in a text, or in (tasks, runtime[, estimate[, gear[, share]]]) tuples; [] for None or NaN.
+
+    Raise if a shape is invalid or occurs twice; `whose` names the job in errors.
+    """
     if entry is None or entry != entry:
         return []
     shapes = _read(entry, whose) if isinstance(entry, str) else [_shape(one, whose) for one in entry]
@@ -147,7 +154,7 @@ def _shape(given: Any, whose: str) -> Shape:
 
 
 def present_shapes(workload: Workload) -> NDArray[np.int64]:
-    """Return the index of the alternative that each job's columns have now; 0 if the job has no alternatives."""
+    """Return which of its alternatives, by index, each job's columns show now; 0 if the job has no alternatives."""
     found = np.zeros(len(workload), dtype=np.int64)
     if (among := workload.alternatives) is not None:
         at, owner = np.flatnonzero(_present(workload, among)), among.owner
@@ -167,13 +174,13 @@ def _present(workload: Workload, among: Alternatives) -> NDArray[np.bool_]:
 
 
 def may_change_gear(workload: Workload) -> bool:
-    """Return whether some shape runs slower than at full speed, or states its own compute fraction."""
+    """Return whether some job's shape has a gear below full speed, or states its own compute fraction."""
     among = workload.alternatives
     return among is not None and bool(among.gear.any() or (among.compute_fraction != OWN).any())
 
 
 def check_shapes(workload: Workload) -> None:
-    """Raise if a job's columns are not one of its alternatives."""
+    """Raise if a job has alternatives and its columns in the workload are none of them."""
     among = workload.alternatives
     if among is None:
         return

@@ -1,6 +1,6 @@
-"""Assumed figures, which stand in for figures that were not given, and the notes on results that use them.
+"""Figures of the machine that are assumed because they were not given, and the texts that say so with results.
 
-Parts of a machine that were read from another program's file carry such notes as well: see `Noted`.
+Tuples that were read from another program's file carry such texts as well: see `Noted`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ WATTS_MARK = "assumed watts"
 
 
 class Assumed(float):
-    """A number that stands in for one that was not given: it compares as any float, but is known to be assumed."""
+    """A default that stands in for a number that was not given: a float that only its type marks as assumed."""
 
     __slots__ = ()
 
@@ -33,32 +33,32 @@ def are_assumed(*figures: float) -> bool:
 
 
 def mark(metric: str, federation: Federation) -> str:
-    """Return "assumed watts" for a metric that depends on watts that were not given, else ""."""
+    """Return "assumed watts" if the metric depends on watts and some watts were not given, else ""."""
     return WATTS_MARK if metric in ENERGIES and federation.watts_assumed else ""
 
 
 def marked(text: str, metric: str, federation: Federation) -> str:
-    """Return a text about a metric of this federation, with the mark if the metric depends on assumed watts."""
+    """Return the text, followed by "(assumed watts)" if the metric depends on watts that were not given."""
     said = mark(metric, federation)
     return f"{text} ({said})".lstrip() if said else text
 
 
 def watts_sentence(federation: Federation) -> str:
-    """Return the sentence about the assumed watts behind every energy figure; "" if all watts were given."""
+    """Return a sentence that says which watts are assumed, as all energy depends on them; "" if all were given."""
     if not federation.watts_assumed:
         return ""
     return f"These watts were not given: {_bare_watts(federation)} are assumed, and every energy follows from them."
 
 
 def assumptions(federation: Federation, workload: Workload | None = None) -> tuple[str, ...]:
-    """Return what is assumed of machine, calendar, signals, power saving and communication, a few words each.
+    """Return what is assumed of the machine, its calendar, signals and power saving, and of the jobs, a few words each.
 
     Parameters
     ----------
     federation
         The machine.
     workload
-        The jobs that are to run on it, if any.
+        The jobs that are to run on it; None leaves out what is assumed of jobs.
     """
     shapes = () if workload is None else _of_shapes(workload)
     times = () if workload is None else federation.default_requests(workload)
@@ -96,7 +96,7 @@ def _of_the_machine(federation: Federation, workload: Workload | None) -> tuple[
 
 
 def sentence(facts: Iterable[str]) -> str:
-    """Return the facts as one line."""
+    """Return "assumed: " followed by the facts, separated by semicolons."""
     return f"assumed: {'; '.join(facts)}"
 
 
@@ -122,16 +122,16 @@ Noun = TypeVar("Noun", covariant=True)
 
 
 class Noted(tuple[Noun, ...]):
-    """A tuple with notes of a few words each; it equals the plain tuple, and is written like it.
+    """A tuple of what was read from a file, with notes of a few words each; it equals the plain tuple.
 
-    Notes say what was left out, and what was assumed because the file does not say it.
+    The notes say what of the file was left out, and what was assumed because the file does not say it.
 
     Parameters
     ----------
     nouns
-        What the tuple holds.
+        The items of the tuple.
     left_out, assumed
-        The notes.
+        The notes on what was left out and on what was assumed.
 
     Examples
     --------
@@ -155,10 +155,10 @@ GIVEN_WHOLE = "given whole here"  # the end of notes on nodes that jobs share; d
 
 
 def left_out_of(nouns: tuple[Any, ...]) -> tuple[str, ...]:
-    """Return what the file holds and the model lacks."""
+    """Return the tuple's notes on what a file says and the model leaves out; () for a plain tuple."""
     return nouns.left_out if isinstance(nouns, Noted) else ()
 
 
 def assumed_of(nouns: tuple[Any, ...]) -> tuple[str, ...]:
-    """Return what was assumed because the file does not say it."""
+    """Return the tuple's notes on what was assumed because a file does not say it; () for a plain tuple."""
     return nouns.assumed if isinstance(nouns, Noted) else ()

@@ -1,7 +1,8 @@
-"""Base classes of a workload's optional fields: columns by name, so that other code need not know each field.
+"""Base classes of a workload's optional fields; each field offers its data as columns by name.
 
-`JobColumns` is the interface. `JobNumbers` holds a number per job and `JobTimes` a time. `JobAmounts` holds whole
-numbers by name (how much of each named thing a job needs). `JobLists` holds a list that is empty for most jobs.
+Other code uses this interface and need not know each field. `JobColumns` is the interface. `JobNumbers` has one number
+per job and `JobTimes` one time per job. `JobAmounts` has whole numbers by name (how much of each named thing a job
+needs). `JobLists` has a list per job, empty for most jobs.
 """
 
 from __future__ import annotations
@@ -26,9 +27,10 @@ LEAST = 0.0  # of a number or a time, by default
 
 
 class JobColumns(ABC):
-    """Base class of optional columns, one row per job. `str` gives their line in a workload's summary.
+    """Base class of a workload's optional fields: columns by name, one row per job.
 
-    Code that takes, merges, compares, fingerprints, reads or writes jobs uses these methods only.
+    Code that selects, merges, compares, fingerprints, reads or writes jobs uses these methods only. `str` of a field
+    is its line in a workload's summary.
     """
 
     __slots__ = ()
@@ -40,20 +42,23 @@ class JobColumns(ABC):
     @classmethod
     @abstractmethod
     def of(cls, given: Any, ids: NDArray[np.int64]) -> Self | None:
-        """Return the checked columns of these jobs, from columns by name or what users give; None if all are empty."""
+        """Return the checked columns for the jobs with these ids; None if all are empty.
+
+        `given` are columns by name, or what users give for this field.
+        """
 
     @abstractmethod
     def columns(self) -> dict[str, NDArray[Any]]:
         """Return the columns by name."""
 
     def of_job(self, row: int) -> Any:
-        """Return one job's values as JSON; None if it has none."""
+        """Return one job's values by name, ready for JSON, without empty values; None if all are empty."""
         said = {name: values[row : row + 1].tolist()[0] for name, values in self.columns().items()}
         return {name: value for name, value in said.items() if value != self.NOTHING} or None
 
     @classmethod
     def of_jobs(cls, said: Sequence[Any]) -> dict[str, NDArray[Any]]:
-        """Return the columns by name, from the jobs' JSON values in order: the inverse of `of_job`."""
+        """Return the columns by name from each job's values, in order: the inverse of `of_job`."""
         if (wrong := next((one for one in said if not isinstance(one, Mapping | None)), None)) is not None:
             raise TypeError(f"{wrong!r} must give values by name.")
         names = dict.fromkeys(name for one in said for name in one or ())
@@ -61,12 +66,15 @@ class JobColumns(ABC):
         return {name: np.array([(one or {}).get(name, cls.NOTHING) for one in said], dtype=kind) for name in names}
 
     def take(self, rows: NDArray[np.int64]) -> Self | None:
-        """Return the columns of the jobs with these row numbers."""
+        """Return the columns of the jobs in these rows, in this order; None if all are empty."""
         return self.of({name: values[rows] for name, values in self.columns().items()}, rows)
 
     @classmethod
     def joined(cls, parts: Sequence[tuple[JobColumns | None, int]]) -> Self | None:
-        """Return the columns of several workloads joined in order; each part comes with its number of jobs."""
+        """Return the columns of several workloads, one after the other; None if all are empty.
+
+        Each part is a workload's columns (None: empty) and its number of jobs.
+        """
         tables = [({} if part is None else part.columns(), jobs) for part, jobs in parts]
         names = dict.fromkeys(name for table, _ in tables for name in table)
         columns = {
@@ -77,11 +85,11 @@ class JobColumns(ABC):
 
     @classmethod
     def owns(cls, column: str) -> bool:
-        """Return whether this class owns a table's column of this name."""
+        """Return whether a table's column of this name belongs to this class, by prefix and names."""
         return column.startswith(cls.PREFIX) and (cls.NAMES is None or column.removeprefix(cls.PREFIX) in cls.NAMES)
 
     def data(self) -> dict[str, Any]:
-        """Return the columns by name as JSON."""
+        """Return the columns by name as lists, ready for JSON."""
         return {name: values.tolist() for name, values in self.columns().items()}
 
     def fingerprint(self) -> bytes:
@@ -92,15 +100,21 @@ class JobColumns(ABC):
         return told + repr(tuple(columns)).encode()
 
     def renumbered(self, new: Mapping[int, int]) -> Self | None:
-        """Return the columns for new job ids; `new` maps old ids to new ones."""
+        """Return the columns for new job ids; `new` maps old ids to new ones.
+
+        Here the columns are unchanged; subclasses that store job ids override this.
+        """
         return self
 
     def moved(self, onto: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Self:
-        """Return the columns with all times moved onto another clock."""
+        """Return the columns with all clock times mapped by `onto`, a function of times in seconds.
+
+        Here the columns are unchanged; subclasses that store clock times override this.
+        """
         return self
 
     def unmodelled(self, federation: Federation) -> list[str]:
-        """Return which values have no effect on this federation, a few words each."""
+        """Return which values have no effect on this federation, a few words each; none unless overridden."""
         return []
 
     def __eq__(self, other: object) -> bool:
@@ -114,7 +128,7 @@ class JobColumns(ABC):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JobNumbers(JobColumns):
-    """A number per job; `NOTHING` if the job has none."""
+    """A field with one column of one number per job; `NOTHING` if the job has none."""
 
     PREFIX = ""
     NAMES: ClassVar[tuple[str]]  # the column's only name
@@ -128,7 +142,7 @@ class JobNumbers(JobColumns):
 
     @classmethod
     def of(cls, given: JobNumbers | Mapping[str, ArrayLike] | ArrayLike, ids: NDArray[np.int64]) -> Self | None:
-        """Return the numbers of these jobs; None if no job has one."""
+        """Return the checked numbers of these jobs; None if no job has a number; raise if one is out of range."""
         if isinstance(given, JobNumbers):
             return cls(given.values)
         (name,) = cls.NAMES
@@ -141,7 +155,7 @@ class JobNumbers(JobColumns):
         return cls(values) if (values != cls.NOTHING).any() else None
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """Return the numbers by their name."""
+        """Return the one column by its name."""
         return {self.NAMES[0]: self.values}
 
     def of_job(self, row: int) -> float | None:
@@ -151,7 +165,7 @@ class JobNumbers(JobColumns):
 
     @classmethod
     def of_jobs(cls, said: Sequence[Any]) -> dict[str, NDArray[Any]]:
-        """Return the column by its name, from the jobs' numbers in order."""
+        """Return the one column by its name from each job's number, in order; {} if all are None."""
         known = any(value is not None for value in said)
         return {cls.NAMES[0]: np.array([cls.NOTHING if value is None else value for value in said])} if known else {}
 
@@ -162,12 +176,12 @@ class JobNumbers(JobColumns):
 
 
 class JobTimes(JobNumbers):
-    """A time per job, no earlier than the earliest possible submit; `NOTHING` if the job has none."""
+    """A field with one clock time per job, in seconds and at least 0; `NOTHING` if the job has none."""
 
     __slots__ = ()
 
     def moved(self, onto: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Self:
-        """Return the same times on another clock."""
+        """Return the times mapped by `onto`, raised to at least 0; jobs without a time still have none."""
         none = self.values == self.NOTHING
         moved = np.where(none, self.NOTHING, np.maximum(onto(self.values), LEAST))
         moved.setflags(write=False)
@@ -176,7 +190,7 @@ class JobTimes(JobNumbers):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JobAmounts(JobColumns):
-    """How much of each named thing every job needs: one column per name, one row per job."""
+    """A field that says how much of each named thing every job needs: one column per name, one row per job."""
 
     CELL = int
     NOTHING = 0
@@ -189,7 +203,10 @@ class JobAmounts(JobColumns):
 
     @classmethod
     def of(cls, given: JobAmounts | Mapping[str, ArrayLike], ids: NDArray[np.int64]) -> Self | None:
-        """Return the amounts of these jobs by name, given as one number for all or one per job; None if all are 0."""
+        """Return the checked amounts of these jobs; None if all are 0; raise if one is below 0.
+
+        For each name, `given` has one number for all jobs or one per job.
+        """
         if isinstance(given, JobAmounts):
             given = given.columns()
         if not isinstance(given, Mapping):
@@ -206,11 +223,11 @@ class JobAmounts(JobColumns):
         return cls(names, amounts)
 
     def columns(self) -> dict[str, NDArray[np.int64]]:
-        """Return the amounts by name."""
+        """Return the amounts as columns by name."""
         return {name: self.amounts[:, p] for p, name in enumerate(self.names)}
 
     def jobs_with(self) -> dict[str, int]:
-        """Return the number of jobs that need some of each."""
+        """Return, by name, the number of jobs that need more than 0 of the named thing."""
         return {name: int((column > 0).sum()) for name, column in self.columns().items()}
 
     def __str__(self) -> str:
@@ -219,7 +236,10 @@ class JobAmounts(JobColumns):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JobLists(JobColumns):
-    """A list per job, stored one after the other; one column per field of the entries."""
+    """A field with a list of entries per job; the jobs' lists are stored one after the other.
+
+    Each field of an entry is an array. `first` says where each job's entries begin.
+    """
 
     PREFIX = ""
     NAMES: ClassVar[tuple[str]]  # the column's only name
@@ -234,13 +254,13 @@ class JobLists(JobColumns):
     @classmethod
     @abstractmethod
     def listed(cls, given: Any, whose: str) -> Sequence[tuple[Any, ...]]:
-        """Return the entries in a text, or as users give them; errors name the job."""
+        """Return the entries of one job's list, from a text or from what users give; errors begin with `whose`."""
 
     @classmethod
     def of(cls, given: Any, ids: NDArray[np.int64]) -> Self | None:
-        """Return the lists of these jobs, given per job or by id; each is a text or what users give.
+        """Return the checked lists of these jobs; None if no job has an entry.
 
-        None if no job has an entry.
+        `given` has one item per job, or items by job id. An item is a text or a list as users write it.
         """
         if isinstance(given, cls):
             return given
@@ -281,21 +301,21 @@ class JobLists(JobColumns):
 
     @property
     def owner(self) -> NDArray[np.int64]:
-        """Return the row of each entry's job."""
+        """Return, for each entry, the row of its job."""
         return np.repeat(np.arange(self.first.size - 1), np.diff(self.first))
 
     def entries(self, row: int) -> list[Any]:
-        """Return the entries of one job."""
+        """Return the entries of the job in this row, as named tuples."""
         own = slice(int(self.first[row]), int(self.first[row + 1]))
         columns = (values[own].tolist() for values in self._of_entries())
         return [self.ENTRY(*entry) for entry in zip(*columns, strict=True)]
 
     def text(self, row: int) -> str:
-        """Return the entries of one job as the text of a file's cell."""
+        """Return the entries of one job as the text of a file's cell, separated by "|"; "" if it has none."""
         return "|".join(map(str, self.entries(row)))
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """Return the lists as one column of texts."""
+        """Return the lists as one column of texts, by its name; "" for a job without entries."""
         texts = np.full(self.first.size - 1, "", dtype=object)
         for row in np.flatnonzero(np.diff(self.first)).tolist():
             texts[row] = self.text(row)
@@ -307,7 +327,7 @@ class JobLists(JobColumns):
 
     @classmethod
     def of_jobs(cls, said: Sequence[Any]) -> dict[str, NDArray[Any]]:
-        """Return the column of texts, from the jobs' texts in order."""
+        """Return the column of texts by its name from each job's text, in order; {} if all are empty."""
         if not any(said):
             return {}
         column = np.empty(len(said), dtype=object)
@@ -315,7 +335,7 @@ class JobLists(JobColumns):
         return {cls.NAMES[0]: column}
 
     def take(self, rows: NDArray[np.int64]) -> Self | None:
-        """Return the lists of the jobs with these row numbers."""
+        """Return the lists of the jobs in these rows, in this order; None if none of these has an entry."""
         begin, many = self.first[rows], np.diff(self.first)[rows]
         first = np.concatenate([[0], np.cumsum(many, dtype=np.int64)])
         if not first[-1]:
@@ -325,5 +345,5 @@ class JobLists(JobColumns):
 
 
 def split_entries(text: str) -> list[str]:
-    """Return the texts of the entries in a file's cell."""
+    """Return the text of each entry in a file's cell, which separates entries by "|"; [] if the cell is blank."""
     return text.split("|") if text.strip() else []

@@ -1,4 +1,4 @@
-"""Methods of `Workload` that call files, tables and generators."""
+"""The methods of `Workload` that read and write files, convert tables and call generators."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class WorkloadConvenience:
-    """Methods of `Workload` that call files, tables and generators."""
+    """Base class of `Workload` with the methods that read and write files, convert tables and call generators."""
 
     __slots__ = ()
 
@@ -88,7 +88,9 @@ class WorkloadConvenience:
 
     @staticmethod
     def merge(*workloads: Workload, sites: Sequence[str] | None = None, name: str = "merged") -> Workload:
-        """Return several logs as one: one site per log, sorted by submit, renumbered, with separate users.
+        """Return the jobs of several logs as one workload, sorted by submit and renumbered.
+
+        Each log becomes a site. Users of different logs stay different users.
 
         Parameters
         ----------
@@ -137,7 +139,7 @@ class WorkloadConvenience:
 
     @classmethod
     def example(cls, name: str = "sample") -> Workload:
-        """Return a workload that ships with the package: `sample`, or a teaching one after the thesis's figures."""
+        """Return the workload of this name that ships with the package: `sample`, or a small teaching example."""
         from fedsched.io import read_example
 
         return read_example(name)
@@ -146,7 +148,7 @@ class WorkloadConvenience:
     def from_frame(
         cls, frame: pd.DataFrame | Mapping[str, ArrayLike], *, name: str | None = None, nodes: int | None = None
     ) -> Workload:
-        """Return the workload in a table with the columns of `to_frame`; submit, tasks and runtime suffice.
+        """Return the workload in a table with the columns that `to_frame` returns; submit, tasks and runtime suffice.
 
         Parameters
         ----------
@@ -160,7 +162,10 @@ class WorkloadConvenience:
         return workload_of_frame(frame, name=name, nodes=nodes)
 
     def to_frame(self: Workload) -> Any:
-        """Return one row per job; sites by name, archive columns as `log.*`: see `Schedule.to_frame`."""
+        """Return a pandas table with one row per job; a dict of columns if pandas is not installed.
+
+        Sites are given by name, and the columns that only a log has as `log.*`.
+        """
         from fedsched.io.tables.frame import frame_of_workload
 
         return frame_of_workload(self)

@@ -1,7 +1,7 @@
 """What jobs demand of the machine besides nodes: cores, memory and GPUs of each node, and units of pools [30, 50, 55].
 
-Amounts are whole numbers by name. A GPU is a device: the demand "gpu" takes whole ones, "gpu_share" takes a share of
-one, in thousandths. A pool, such as licences of a program, belongs to no node.
+Amounts are whole numbers by name. The demand "gpu" takes whole GPUs; "gpu_share" takes a share of one GPU, in
+thousandths. A pool, such as licences of a program, belongs to no node.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ ANY = np.iinfo(np.int64).max  # tasks per node if no demand limits them
 
 
 class NodeDemands(JobAmounts):
-    """How much of each resource every node of a job must have."""
+    """How much of each resource, such as memory, every node of a job must have: one column per resource."""
 
     __slots__ = ()
     PREFIX = "demand."
     FIELD, OF, WHAT = "demand", "resource", "what each node must have"
 
     def unmodelled(self, federation: Federation) -> list[str]:
-        """Return, in words, which demands have no effect because no node states how much it has."""
+        """Return, in words, which demands have no effect because no node states its amount of the resource."""
         known = stated_resources(federation)
         return [
             f"{counted(jobs, 'job')} with a demand of {one_line(name)!r} (the machine's nodes do not say)"
@@ -50,7 +50,7 @@ class NodeDemands(JobAmounts):
 
 
 def checked_resources(given: Mapping[str, int] | Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
-    """Return a node's resources as pairs of name and amount; raise if they are invalid."""
+    """Return a node's resources as pairs of name and amount; raise if a name or an amount is invalid."""
     pairs = tuple(given.items()) if isinstance(given, Mapping) else _pairs(given)
     try:
         check_labels("NodeGroup: resource", (name for name, _ in pairs))
@@ -74,12 +74,15 @@ def _pairs(given: Any) -> tuple[tuple[str, int], ...]:
 
 
 def stated_resources(federation: Federation) -> frozenset[str]:
-    """Return the resources that at least one node states."""
+    """Return the names of the resources of which at least one node states its amount."""
     return frozenset(name for group in federation.groups for name, _ in group.resources)
 
 
 def demands_on(workload: Workload, federation: Federation) -> dict[str, NDArray[np.int64]]:
-    """Return, by resource, what each node of a job must have; only resources that this federation's nodes state."""
+    """Return, by resource, the amount that every node of each job must have.
+
+    Resources of which no node of this federation states an amount are left out.
+    """
     if workload.demand is None:
         return {}
     known = stated_resources(federation)
@@ -87,7 +90,10 @@ def demands_on(workload: Workload, federation: Federation) -> dict[str, NDArray[
 
 
 def have_resources(demands: Mapping[str, NDArray[np.int64]], groups: Sequence[NodeGroup]) -> NDArray[np.bool_]:
-    """Return jobs × groups: whether a group's nodes have what every node of the job must have."""
+    """Return jobs × groups: whether each node of the group has at least the amounts that the job demands of a node.
+
+    A node has 0 of a resource that its group does not state.
+    """
     enough = [
         column[:, None] <= np.array([dict(group.resources).get(name, 0) for group in groups])
         for name, column in demands.items()
@@ -96,12 +102,12 @@ def have_resources(demands: Mapping[str, NDArray[np.int64]], groups: Sequence[No
 
 
 def demand_in_words(demands: Mapping[str, NDArray[np.int64]], row: int) -> str:
-    """Return the demand on each node of a job in words: memory 250000, gpu 2."""
+    """Return one job's demand on each of its nodes in words, without zeros: "memory 250000, gpu 2"."""
     return ", ".join(f"{one_line(name)} {column[row]}" for name, column in demands.items() if column[row])
 
 
 class PoolNeeds(JobAmounts):
-    """How much of each pool a job needs, from its start to its finish."""
+    """How much of each pool, such as licences, a job holds from its start to its finish: one column per pool."""
 
     __slots__ = ()
     PREFIX = "pool."
@@ -126,13 +132,16 @@ def pool_needs(workload: Workload, federation: Federation) -> NDArray[np.int64]:
 
 
 def cluster_pool_needs(workload: Workload, federation: Federation) -> dict[Pool, NDArray[np.int64]]:
-    """Return each job's need of every pool that belongs to one cluster."""
+    """Return, for every pool that belongs to one cluster, how much of it each job needs."""
     needs = pool_needs(workload, federation).T
     return {pool: need for pool, need in zip(federation.pools, needs, strict=True) if pool.cluster is not None}
 
 
 def have_pools(needs: Mapping[Pool, NDArray[np.int64]], federation: Federation, jobs: int) -> NDArray[np.bool_]:
-    """Return jobs × groups: whether a group belongs to the cluster of every cluster pool that the job needs [30]."""
+    """Return jobs × groups: whether the group's cluster is the cluster of every pool that the job needs [30].
+
+    `needs` has the pools that belong to one cluster; `jobs` is the number of jobs.
+    """
     of_group = np.array(federation.group_cluster)
     have = np.ones((jobs, of_group.size), dtype=np.bool_)
     for pool, need in needs.items():
@@ -142,9 +151,9 @@ def have_pools(needs: Mapping[Pool, NDArray[np.int64]], federation: Federation, 
 
 
 def gpus_per_task(workload: Workload) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the whole GPUs that each task takes, and the share of one more GPU in thousandths.
+    """Return, for each job, the whole GPUs that a task takes, and the share of a GPU that it takes, in thousandths.
 
-    A share of one GPU or more is rounded up to whole GPUs.
+    A share of one GPU or more is rounded up to whole GPUs. Raise if a job demands both whole GPUs and a share.
     """
     none = np.zeros(len(workload), dtype=np.int64)
     columns = {} if workload.demand is None else workload.demand.columns()
@@ -159,7 +168,10 @@ def gpus_per_task(workload: Workload) -> tuple[NDArray[np.int64], NDArray[np.int
 
 
 def needs_of_tasks(jobs: Workload, federation: Federation) -> dict[str, NDArray[np.int64]]:
-    """Return, by resource, how much of a node each task takes; only resources that some node states, and cores."""
+    """Return, by resource, how much each task of every job takes of its node.
+
+    The resources are those that some node states, and cores ("cpu"), of which a task takes at least one.
+    """
     known = stated_resources(federation)
     columns = {} if jobs.demand is None else jobs.demand.columns()
     needs = {name: column for name, column in columns.items() if name in known}
@@ -170,7 +182,10 @@ def needs_of_tasks(jobs: Workload, federation: Federation) -> dict[str, NDArray[
 
 
 def tasks_per_gpu(jobs: Workload, federation: Federation) -> NDArray[np.int64]:
-    """Return how many tasks of each job share a GPU, 0 if none do."""
+    """Return how many tasks of each job fit on one GPU by their share of it; 0 if the job takes no share.
+
+    All are 0 if no node states its GPUs.
+    """
     if GPU not in stated_resources(federation):
         return np.zeros(len(jobs), dtype=np.int64)
     share = gpus_per_task(jobs)[1]
@@ -178,7 +193,10 @@ def tasks_per_gpu(jobs: Workload, federation: Federation) -> NDArray[np.int64]:
 
 
 def tasks_per_empty_node(jobs: Workload, federation: Federation) -> NDArray[np.int64]:
-    """Return jobs × groups: how many tasks of the job an empty node of the group holds."""
+    """Return jobs × groups: how many tasks of the job fit on an empty node of the group by their demands.
+
+    If no node states its cores, every node counts as having one.
+    """
     needs, together = needs_of_tasks(jobs, federation), tasks_per_gpu(jobs, federation)
     usual = {} if CORES in stated_resources(federation) else {CORES: 1}  # nodes without stated cores hold one task
     room = np.full((len(jobs), len(federation.groups)), ANY)

@@ -1,4 +1,4 @@
-"""Job: one row of a workload; and the table of a workload's optional fields."""
+"""`Job`, which is one row of a workload; `EXTRAS` and `OPTIONAL` map a workload's optional fields to their classes."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ OPTIONAL: dict[str, type[JobColumns]] = EXTRAS | {"log": LogColumns}
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One row of a workload.
+    """One job: a row of a workload as plain values.
 
     Parameters
     ----------
     id, submit, tasks, runtime, estimate
-        Its number, when it is submitted, its tasks, its run time and its requested time, in seconds.
+        Its number, its submit time, its number of tasks, its run time and its requested time; times are in seconds.
     origin, allowed
         The site at which it was submitted, and the sites that it may use, by name; None: no origin, and all sites.
     compute_fraction, task_bandwidth

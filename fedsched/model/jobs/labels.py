@@ -1,4 +1,4 @@
-"""Labels: texts of jobs by name, such as the job's name or its user's; columns of texts as Python objects."""
+"""Labels: named texts of each job, such as its name or its user; and functions on columns of texts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,11 @@ SHOWN, MOST_LETTERS = 6, 60  # up to these numbers, a label's texts are listed r
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labels(JobColumns):
-    """Texts by name, one per job: the job's `name`, which singletons compare, and any other text worth keeping."""
+    """Named columns of texts, one text per job; "" = none.
+
+    The label `name` is the job's name, which singleton conditions compare. Other labels are, for example, `user`,
+    `account`, `partition` and `features`.
+    """
 
     PREFIX = "label."
     CELL = str
@@ -32,7 +36,7 @@ class Labels(JobColumns):
 
     @classmethod
     def of(cls, given: Labels | Mapping[str, ArrayLike], ids: NDArray[np.int64]) -> Labels | None:
-        """Return the labels of these jobs; None if all are empty."""
+        """Return the labels of these jobs, without labels that are empty for all; None if none is left."""
         if isinstance(given, Labels):
             return given
         if not isinstance(given, Mapping):
@@ -46,11 +50,11 @@ class Labels(JobColumns):
         return cls(kept) if kept else None
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """Return the texts by name."""
+        """Return the columns of texts by label name."""
         return dict(self.texts)
 
     def unmodelled(self, federation: Federation) -> list[str]:
-        """Return, in words, that features have no effect because the machine's nodes have none."""
+        """Return, in words, how many jobs ask for features in vain because no node has any; [] if none does."""
         asking = int((self.texts["features"] != "").sum()) if "features" in self.texts else 0
         if not asking or federation.has_features:
             return []
@@ -61,7 +65,10 @@ class Labels(JobColumns):
 
 
 def _shown(texts: NDArray[Any]) -> str:
-    """Return how many jobs have a text: 7 jobs (long, short), 900 jobs (45 different)."""
+    """Return, in words, how many jobs have a text, and the texts: "7 jobs (long, short)".
+
+    Many or long texts are only counted: "900 jobs (45 different)".
+    """
     names, which = distinct(texts)
     jobs = counted(int(np.count_nonzero(texts != "")), "job")
     often = np.argsort(-np.bincount(which, minlength=len(names)), kind="stable")
@@ -71,7 +78,7 @@ def _shown(texts: NDArray[Any]) -> str:
 
 
 def distinct(texts: NDArray[Any]) -> tuple[list[str], NDArray[np.int64]]:
-    """Return the distinct texts, sorted, and the index of every text among them."""
+    """Return the distinct texts, sorted, and for every text its index among the distinct texts."""
     column = texts.tolist()
     names = sorted(set(column))
     place = {name: k for k, name in enumerate(names)}
@@ -79,7 +86,7 @@ def distinct(texts: NDArray[Any]) -> tuple[list[str], NDArray[np.int64]]:
 
 
 def as_objects(given: ArrayLike) -> NDArray[Any]:
-    """Return texts as Python objects; equal texts share one object."""
+    """Return an array of Python strings (dtype object) with these texts; equal texts share one string."""
     values = given if isinstance(given, np.ndarray) else np.asarray(given, dtype=object)
     if values.dtype == object and set(map(type, values.flat)) <= {str}:
         return values

@@ -21,11 +21,12 @@ PER_NODE, EXCLUSIVE, ON_NODES, NODES = "tasks_per_node", "exclusive", "tasks_on_
 
 
 class NodeLayout(JobAmounts):
-    """Tasks per node (0 = any number) and whether the job shares its nodes with no other (1 = exclusive).
+    """How each job's tasks are laid out on nodes, in up to four columns.
 
-    `tasks_on_nodes` is set only if the job's `tasks` counts whole nodes: the number of tasks on these nodes, else 0.
-    If such a job has no number per node, nodes may hold different numbers, and `tasks` is the fewest nodes possible.
-    `nodes` is the number of nodes that the job asked for, 0 if unknown; `tasks_per_node` says where its tasks run.
+    `tasks_per_node` is the number of tasks on each node; 0 = any number. `exclusive` is 1 if the job shares its nodes
+    with no other job. `tasks_on_nodes` is the job's number of tasks if its `tasks` counts whole nodes, else 0. If such
+    a job has tasks_per_node=0, nodes may hold different numbers of tasks, and `tasks` is the fewest nodes possible.
+    `nodes` is the number of nodes that the job asked for, 0 if unknown; it does not decide where tasks run.
     """
 
     __slots__ = ()
@@ -35,7 +36,10 @@ class NodeLayout(JobAmounts):
 
     @classmethod
     def of(cls, given: JobAmounts | Mapping[str, ArrayLike], ids: NDArray[np.int64]) -> Self | None:
-        """Return the layout of these jobs by name, given as one number for all or one per job; None if all are 0."""
+        """Return the checked layout of these jobs; None if all numbers are 0.
+
+        For each column, `given` has one number for all jobs or one per job.
+        """
         found = super().of(given, ids)
         if found is None:
             return None
@@ -55,7 +59,7 @@ class NodeLayout(JobAmounts):
 
 
 def layout_of(workload: Workload) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return each job's tasks per node (0 = any number) and whether it is exclusive."""
+    """Return each job's tasks per node (0 = any number), and whether the job shares its nodes with no other."""
     none = np.zeros(len(workload), dtype=np.int64)
     columns = {} if workload.layout is None else workload.layout.columns()
     return columns.get(PER_NODE, none), columns.get(EXCLUSIVE, none) > 0
@@ -68,26 +72,29 @@ def requested_nodes(workload: Workload) -> NDArray[np.int64]:
 
 
 def tasks_on_nodes(workload: Workload) -> NDArray[np.int64]:
-    """Return each job's number of tasks if its `tasks` counts whole nodes, else 0."""
+    """Return the number of tasks of each job if the workload's `tasks` counts whole nodes for the job, else 0."""
     none = np.zeros(len(workload), dtype=np.int64)
     return none if workload.layout is None else workload.layout.columns().get(ON_NODES, none)
 
 
 def own_tasks(workload: Workload) -> NDArray[np.int64]:
-    """Return each job's number of tasks, even if its `tasks` counts whole nodes."""
+    """Return the true number of tasks of each job, even if the workload's `tasks` counts whole nodes for the job."""
     on_nodes = tasks_on_nodes(workload)
     return np.asarray(np.where(on_nodes > 0, on_nodes, workload.tasks))
 
 
 def with_task_counts(layout: NodeLayout | None, tasks: NDArray[np.int64], ids: NDArray[np.int64]) -> NodeLayout | None:
-    """Return the layout with these numbers of tasks for the jobs that count whole nodes."""
+    """Return the layout with `tasks_on_nodes` set to `tasks` for the jobs that count whole nodes.
+
+    All else is unchanged.
+    """
     if layout is None or (columns := layout.columns()).get(ON_NODES) is None:
         return layout
     return NodeLayout.of({**columns, ON_NODES: np.where(columns[ON_NODES] > 0, tasks, 0)}, ids)
 
 
 def with_tasks_per_node(workload: Workload, tasks: int) -> Workload:
-    """Return the jobs with this many tasks per node, except those that say how many or are exclusive."""
+    """Return the jobs with this many tasks per node; jobs that state a number or are exclusive keep theirs."""
     each, alone = layout_of(workload)
     columns = {} if workload.layout is None else workload.layout.columns()
     given = np.where((each == 0) & ~alone, tasks, each)

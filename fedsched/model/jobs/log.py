@@ -1,7 +1,7 @@
-"""What an archive log holds and the model does not use, and the report of how the log was cleaned.
+"""What a log in the Standard Workload Format has and the model does not use, and the report of how it was cleaned.
 
-It holds columns of numbers, and fields after the eighteenth. These fields are labels, named by the log's header or else
-by their number.
+Unused columns of the format are kept as numbers. Fields after the format's eighteenth are kept as labels, which the
+log's header names; a field without a name is called by its number.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ IN_CPUS = ("Note", "tasks are CPUs")  # in the header of a log with CPUs as job 
 
 
 class Demand(IntFlag):
-    """What a job asks for beyond nodes and time: the bits of `LogColumns.demands`."""
+    """Flags that say what a job asks for beyond nodes and time; `LogColumns.demands` stores their sum."""
 
     GPU = 1
     OTHER = 2
@@ -124,19 +124,19 @@ class LogColumns(JobColumns):
 
     @classmethod
     def of(cls, given: LogColumns | Mapping[str, ArrayLike], ids: NDArray[np.int64]) -> LogColumns:
-        """Return the columns of these jobs, from columns by name."""
+        """Return the columns of these jobs, from columns by name; columns that are left out are unknown."""
         return given if isinstance(given, LogColumns) else LogColumns(len(ids), given)
 
     def without_waits(self) -> LogColumns:
-        """Return the columns without the recorded waits, which are invalid if submit times change."""
+        """Return the columns with all recorded waits unknown, as waits are invalid if submit times change."""
         return LogColumns(len(self), {**self.columns(), "wait": UNKNOWN})
 
     def columns(self) -> dict[str, NDArray[np.float64]]:
-        """Return the columns by name."""
+        """Return all columns by name, unknown ones included."""
         return dict(self.items())
 
     def data(self) -> dict[str, Any]:
-        """Return the columns with known values; a single number for a column with the same value for every job."""
+        """Return the columns with known values as lists by name; one number if all jobs have the same value."""
         said = {name: values for name, values in self.items() if len(values) and (values != UNKNOWN).any()}
         return {
             name: float(values[0]) if (values == values[0]).all() else values.tolist() for name, values in said.items()
@@ -148,7 +148,7 @@ LogColumns.NAMES = LOG_COLUMNS
 
 
 def _compact(values: NDArray[np.float64], jobs: int) -> NDArray[np.float64]:
-    """Return the values read-only, and as one repeated value if they are all equal."""
+    """Return one value per job as a read-only array, which stores a single value if all are equal."""
     if values.ndim == 0 or jobs == 0:
         return np.broadcast_to(values if values.ndim == 0 else np.float64(UNKNOWN), (jobs,))
     if (values == values[0]).all():
@@ -160,7 +160,9 @@ def _compact(values: NDArray[np.float64], jobs: int) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleaningReport:
-    """What reading a log dropped or altered: one count per reason; every row is counted once.
+    """What reading a log dropped or altered: one count of rows per reason.
+
+    A dropped row is counted under its first reason only.
 
     Examples
     --------
@@ -200,13 +202,13 @@ class CleaningReport:
 
     @property
     def dropped(self) -> int:
-        """Return how many well-formed rows were dropped."""
+        """Return how many rows were dropped, malformed lines not counted."""
         of_jobs = self.partial_status + self.negative_submit + self.no_runtime + self.no_processors + self.too_wide
         return of_jobs + self.steps + self.unfinished + self.unmapped + self.repeated
 
     @property
     def altered(self) -> bool:
-        """Return whether anything was dropped or altered."""
+        """Return whether anything was dropped or altered, or the file was cut short."""
         as_it_is = CleaningReport(
             records=self.kept,
             kept=self.kept,
@@ -257,25 +259,25 @@ _BY_PLACE = re.compile(r"field (19|[2-9]\d|[1-9]\d{2,3})")
 
 
 def further_field_names(header: Header) -> dict[int, str]:
-    """Return the names that a header gives to further fields, by field number."""
+    """Return the names that a log's header gives to fields after the eighteenth, by field number."""
     found = (_NAMED.fullmatch(text) for label, text in header if label == "Note")
     return {int(match[1]): match[2] for match in found if match}
 
 
 def name_further_fields(header: Header, names: Iterable[str]) -> Header:
-    """Return the header with these names for the further fields ('' = none), replacing earlier names."""
+    """Return the header with these names for the fields from the 19th on ('' = no name); earlier names are dropped."""
     others = [(label, text) for label, text in header if not (label == "Note" and _NAMED.fullmatch(text))]
     notes = [("Note", f"fedsched: field {k} is {name}") for k, name in enumerate(names, FIRST_FURTHER_FIELD) if name]
     return (*others, *notes)
 
 
 def unnamed_field(number: int) -> str:
-    """Return the label of a further field without a name."""
+    """Return the label of a field after the eighteenth that has no name: "field 19"."""
     return f"field {number}"
 
 
 def further_labels(workload: Workload) -> dict[int, str]:
-    """Return the labels that are further fields of the jobs' log, by field number."""
+    """Return, by field number, the names of the jobs' labels that are fields after the eighteenth of their log."""
     labels = {} if workload.labels is None else workload.labels.texts
     found = {number: name for number, name in further_field_names(workload.header).items() if name in labels}
     for name in labels:
@@ -285,7 +287,7 @@ def further_labels(workload: Workload) -> dict[int, str]:
 
 
 def further_fields_in_words(workload: Workload) -> list[str]:
-    """Return which further fields are kept as labels without any effect in the model."""
+    """Return one text that names the fields after the eighteenth that have no effect in the model; [] if none."""
     read = {NODES, REQUEST} if AS_METACENTRUM in workload.header else {"partition", "account", "features"}
     names = [name for name in further_labels(workload).values() if name not in read]
     return [f"further fields kept as labels: {', '.join(names)}"] if names else []

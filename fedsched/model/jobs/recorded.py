@@ -1,4 +1,4 @@
-"""Recorded metrics: the waits and slowdowns by a log's own start times, to compare with simulated ones."""
+"""Recorded metrics: waits and slowdowns by the start times in a log, for comparison with simulated ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ BOUND_SECONDS = 10.0  # the floor of the run time in the bounded slowdown, as in
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """Metrics of the `jobs` of `of` jobs with a recorded start; waits in seconds, slowdowns without a unit."""
+    """Metrics by the starts that a log records; waits are in seconds.
+
+    `jobs` is the number of jobs with a recorded start, and `of` the number of all jobs.
+    """
 
     jobs: int
     of: int
@@ -31,7 +34,7 @@ class Recorded:
     bounded_slowdown: float
 
     def figures(self) -> dict[str, float]:
-        """Return the metrics by name."""
+        """Return the metrics by name, without the numbers of jobs."""
         return {name: value for name, value in asdict(self).items() if name not in ("jobs", "of")}
 
     @property
@@ -41,7 +44,7 @@ class Recorded:
 
     @property
     def coverage(self) -> str:
-        """Return, in words, for how many jobs the log records a start."""
+        """Return, in words, for how many jobs the log records a start: "all jobs" or "90 of 100 jobs"."""
         return "all jobs" if self.whole else f"{self.jobs:,} of {counted(self.of, 'job')}"
 
     def __str__(self) -> str:
@@ -54,7 +57,7 @@ class Recorded:
 
 
 def recorded_rows(workload: Workload) -> NDArray[np.bool_]:
-    """Return which jobs have a start recorded in the log."""
+    """Return which jobs have a start recorded in the log; jobs with a cancellation time are left out."""
     if workload.log is None:
         return np.zeros(len(workload), dtype=np.bool_)
     return np.asarray((workload.log.wait >= 0) & ~may_be_cancelled(workload))  # cancelled jobs may end without a start
@@ -78,7 +81,7 @@ def recorded(workload: Workload) -> Recorded | None:
 
 
 def simulated_metrics(schedule: Schedule) -> dict[str, float]:
-    """Return the simulated metrics of the same jobs; {} if the log records no start."""
+    """Return the simulated metrics, by name, of the jobs with a recorded start; {} if the log records no start."""
     found = recorded(schedule.workload)
     if found is None:
         return {}
@@ -87,13 +90,16 @@ def simulated_metrics(schedule: Schedule) -> dict[str, float]:
 
 
 def recorded_and_simulated(schedule: Schedule) -> dict[str, object] | None:
-    """Return the recorded and the simulated metrics of the same jobs as plain values; None without recorded starts."""
+    """Return the metrics of the jobs with a recorded start, as recorded and, under "simulated", as simulated.
+
+    None if the log records no start.
+    """
     found = recorded(schedule.workload)
     return None if found is None else {**asdict(found), "simulated": simulated_metrics(schedule)}
 
 
 def partial_record_in_words(schedule: Schedule) -> str:
-    """Return the simulated metrics of the jobs with a recorded start in words; "" if all or none have one."""
+    """Return, in words, the simulated metrics of the jobs with a recorded start; "" if all or no jobs have one."""
     found = recorded(schedule.workload)
     if found is None or found.whole:
         return ""

@@ -1,6 +1,6 @@
 """What users ask of the scheduler for a job: an earliest start besides the submit time [34], and a nice value [74].
 
-A nice value lowers the priorities of a user's own jobs, as Slurm's --nice.
+A positive nice value lowers the job's priority, as Slurm's --nice.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SLURM_ONLY = "which only policy slurm uses"
 
 
 class EarliestStarts(JobTimes):
-    """The earliest start of each job, on the clock of the submits; 0 = its submit."""
+    """The earliest start that a user asks for each job, in seconds on the clock of the submits; 0 = its submit."""
 
     __slots__ = ()
     NAMES = ("begin",)
@@ -33,7 +33,7 @@ class EarliestStarts(JobTimes):
 
     @property
     def begin(self) -> NDArray[np.float64]:
-        """Return the earliest starts."""
+        """Return the earliest starts in seconds, 0 if the job has none."""
         return self.values
 
     def __str__(self) -> str:
@@ -41,7 +41,7 @@ class EarliestStarts(JobTimes):
 
 
 class Nice(JobNumbers):
-    """A whole number that is subtracted from each job's priority; below 0 raises it, 0 = none."""
+    """A whole number per job that is subtracted from its priority; a negative number raises the priority."""
 
     __slots__ = ()
     NAMES = ("nice",)
@@ -52,7 +52,7 @@ class Nice(JobNumbers):
     RULE = f"a whole number from {-MOST_NICE:.0f} to {MOST_NICE:.0f}"
 
     def unmodelled(self, federation: Federation) -> list[str]:
-        """Return, in words, that nice values affect policy slurm only."""
+        """Return, in words, how many jobs have a nice value, and that only the policy "slurm" uses it."""
         return [f"{counted(self.jobs, 'job')} with a nice value, {SLURM_ONLY}"]
 
     def __str__(self) -> str:

@@ -1,4 +1,7 @@
-"""Jobs in one of their alternative shapes; the number of whole nodes of a shape depends on the federation [49, 76]."""
+"""Functions that put jobs into one of their alternative shapes [49, 76].
+
+If a job counts whole nodes, the number of nodes of a shape may depend on the federation.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +30,10 @@ if TYPE_CHECKING:
 
 
 def nodes_for(workload: Workload, federation: Federation, rows: Ints, tasks: Ints) -> Ints:
-    """Return these numbers of tasks in the unit of the jobs' `tasks`: whole nodes, or tasks.
+    """Return, for each job in `rows`, the value of the workload's `tasks` that stands for this number of tasks.
 
-    If nodes hold different numbers of tasks, the result is the fewest nodes of the empty federation.
+    That is the number of whole nodes if the job counts these, else the number of tasks. If nodes may hold different
+    numbers of its tasks, it is the fewest nodes of the empty federation that hold them.
     """
     each = np.where(tasks_on_nodes(workload) > 0, layout_of(workload)[0], 1)[rows]
     found = -(-tasks // np.maximum(each, 1))
@@ -45,7 +49,10 @@ def nodes_for(workload: Workload, federation: Federation, rows: Ints, tasks: Int
 
 
 def with_shapes(workload: Workload, federation: Federation, which: NDArray[np.int64]) -> Workload:
-    """Return the jobs with their columns set to these alternatives, given by index."""
+    """Return the workload with each job's columns set to one of its alternatives, of index `which`.
+
+    Jobs without alternatives are unchanged.
+    """
     among = workload.alternatives
     if among is None:
         return workload
@@ -71,9 +78,10 @@ def _shares(among: Alternatives, at: Ints, shares: Floats, rows: Ints) -> Floats
 
 
 def every_shape(workload: Workload, federation: Federation) -> tuple[Workload, NDArray[np.int64], NDArray[np.int64]]:
-    """Return one job per shape, the present shape first, with the row of its job and the index of its alternative.
+    """Return a workload with one job per shape of each job, and, per shape, its job's row and its alternative's index.
 
-    Dependencies, earliest starts and log columns are dropped.
+    A job's present shape comes first. A job without alternatives has one shape. Ids are new; dependencies, earliest
+    starts, alternatives and log columns are dropped.
     """
     now = present_shapes(workload)
     among = workload.alternatives
@@ -105,9 +113,10 @@ def every_shape(workload: Workload, federation: Federation) -> tuple[Workload, N
 
 
 def least_area_shapes(workload: Workload, federation: Federation, reading: Reading) -> NDArray[np.int64]:
-    """Return for each job the alternative of the least tasks × planned time; ties: the fewest tasks, then the first.
+    """Return, for each job, the index of its alternative with the least tasks × planned time.
 
-    A job that counts whole nodes is measured in whole nodes.
+    Ties go to the fewest tasks, then to the first alternative. If a job counts whole nodes, nodes replace tasks here.
+    The index is 0 if the job has no alternatives.
     """
     found = np.zeros(len(workload), dtype=np.int64)
     if (among := workload.alternatives) is not None:
@@ -122,9 +131,11 @@ def least_area_shapes(workload: Workload, federation: Federation, reading: Readi
 def with_chosen_shapes(
     workload: Workload, federation: Federation, reading: Reading, *, running: Sequence[int] = ()
 ) -> Workload:
-    """Return the jobs in the shapes that the reading's rule chooses; unchanged if plans choose.
+    """Return the jobs in the shapes that `reading.alternatives` chooses in advance; unchanged for "free" and None.
 
-    If jobs choose when they join the queue, they get their recorded shapes; running jobs keep theirs.
+    "fixed" gives the recorded shape, the first; "smallest_area" the shape of the least area. "earliest_finish"
+    chooses later, when a job joins the queue: until then each job gets its recorded shape, and jobs in the rows
+    `running` keep theirs. Raise if jobs of "earliest_finish" may change gear.
     """
     if workload.alternatives is None or reading.alternatives in ("free", None):
         return workload

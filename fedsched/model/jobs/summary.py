@@ -1,4 +1,4 @@
-"""The summary of a workload in a few lines, and implausible values, which are shown with every result."""
+"""The text that summarises a workload, and the texts about implausible values, which are shown with every result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 def summary(workload: Workload) -> str:
-    """Return size, period, load, job sizes, estimates, sites and cleaning report, one line each."""
+    """Return the text of a workload's summary: its size, period, load, job sizes, estimates, sites and more.
+
+    Each of them has a line, which is left out if nothing is known of it.
+    """
     w, name = workload, one_line(workload.name)
     if not len(w):
         return f"{name}: no jobs"
@@ -71,7 +74,10 @@ WATTS = 1e5  # of one node
 
 
 def implausible_values(workload: Workload, federation: Federation | None = None) -> tuple[str, ...]:
-    """Return the implausible values, a few words each: "an offered load of 424"."""
+    """Return the implausible values of the jobs, and of the federation if given, a few words each.
+
+    An example is "an offered load of 424". Load, run times, uplinks and watts are judged.
+    """
     facts = []
     nodes = workload.nodes if federation is None else federation.nodes
     load = workload.load(nodes) if nodes and len(workload) >= JOBS else 0.0
@@ -94,6 +100,6 @@ def implausible_values(workload: Workload, federation: Federation | None = None)
 
 
 def implausible_lines(workload: Workload, federation: Federation | None = None) -> list[str]:
-    """Return the line about implausible values for printing; no line if all is plausible."""
+    """Return a list with one line that names the implausible values; [] if all values are plausible."""
     facts = implausible_values(workload, federation)
     return [f"implausible: {'; '.join(facts)}"] if facts else []

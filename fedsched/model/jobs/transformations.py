@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 
 
 def with_submits(call: str, workload: Workload, submits: str, t0: float | None, *, some_run: bool) -> Workload:
-    """Return the jobs as the call asks for them: all waiting from the beginning ("now"), or unchanged ("keep")."""
+    """Return the jobs unchanged for submits="keep"; all submitted at t0 for "now".
+
+    Without t0, "now" is the earliest submit. Raise if "now" is asked and some jobs run already (`some_run`). `call`
+    names the caller in errors.
+    """
     if submits not in SUBMITS:
         raise unknown_name("submits", submits, SUBMITS)
     if submits == "keep" or len(workload) == 0:
@@ -34,10 +38,11 @@ def with_submits(call: str, workload: Workload, submits: str, t0: float | None, 
 
 
 def submit_all_at(workload: Workload, now: float) -> Workload:
-    """Return the workload with all jobs submitted at one time; jobs that follow others still wait for those [45].
+    """Return the workload with all jobs submitted at the time `now`, in seconds.
 
-    Singletons wait for the jobs before them. Jobs with an earlier cancellation leave at that time. The log's recorded
-    waits are dropped because they belong to other submit times.
+    Jobs still wait for the end of a preceding job [45]. Singletons become conditions on the jobs before them by the
+    old submits. Cancellations before `now` are moved to `now`. Recorded waits, which belong to other submits, are
+    dropped.
     """
     leaving = workload.cancel_at
     if leaving is not None:
@@ -50,7 +55,11 @@ def submit_all_at(workload: Workload, now: float) -> Workload:
 def with_sites(
     workload: Workload, sites: Sequence[str], origin: ArrayLike | None, allowed: ArrayLike | None
 ) -> Workload:
-    """Return the jobs with these sites; without `origin` (the site of each submit) old sites are renamed in order."""
+    """Return the jobs with these site names; `origin` is the index of the site at which each job is submitted.
+
+    Without `origin` the present sites are renamed in their order. `allowed` (jobs × sites) says which sites a job may
+    use; without it, and with `origin`, all sites are allowed.
+    """
     jobs = len(workload)
     if origin is None and workload.sites and len(sites) != len(workload.sites):
         raise ValueError(
@@ -68,7 +77,7 @@ def with_sites(
 
 
 def renamed_sites(sites: Sequence[str], names: Mapping[str, str]) -> list[str]:
-    """Return the sites after renaming: {present name: new name}."""
+    """Return the sites' names after renaming some: {present name: new name}; raise if a present name is unknown."""
     for name in names:
         if name not in sites:
             raise unknown_name("site", name, sites)

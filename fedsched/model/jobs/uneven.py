@@ -1,4 +1,7 @@
-"""Uneven jobs: alone on nodes that hold different numbers of their tasks, so the placement sets the node count [76]."""
+"""Uneven jobs: their number of nodes depends on the placement [76].
+
+An uneven job has its nodes to itself, and nodes of different groups may hold different numbers of its tasks.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +22,17 @@ CURE = f"say how many tasks run on each node ({PER_NODE}), or ask for nodes of o
 
 
 def are_uneven(workload: Workload) -> NDArray[np.bool_]:
-    """Return which jobs are uneven: the placement sets their number of nodes; their `tasks` is the fewest."""
+    """Return which jobs are uneven: their number of nodes depends on the placement.
+
+    The `tasks` of such a job is the fewest nodes possible.
+    """
     if workload.layout is None:
         return np.zeros(len(workload), dtype=np.bool_)
     return np.asarray((tasks_on_nodes(workload) > 0) & (layout_of(workload)[0] == 0))
 
 
 def widest_tasks(workload: Workload) -> NDArray[np.int64]:
-    """Return the number of tasks of each job in its widest shape."""
+    """Return the largest number of tasks that each job has in any of its shapes, its present shape included."""
     found = own_tasks(workload).copy()
     if (among := workload.alternatives) is not None:
         np.maximum.at(found, among.owner, among.tasks)
@@ -34,9 +40,9 @@ def widest_tasks(workload: Workload) -> NDArray[np.int64]:
 
 
 def uneven_fits(workload: Workload, federation: Federation) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the rows of the uneven jobs, and how many tasks of each a node of every group holds.
+    """Return the rows of the uneven jobs, and uneven jobs × groups: how many of the job's tasks fit on a node.
 
-    The numbers are at most the job's tasks in its widest shape.
+    The numbers are for an empty node of the group, and at most the job's tasks in its widest shape.
     """
     rows = np.flatnonzero(are_uneven(workload))
     if not rows.size:
@@ -46,10 +52,7 @@ def uneven_fits(workload: Workload, federation: Federation) -> tuple[NDArray[np.
 
 
 def counted_tasks_per_node(workload: Workload, federation: Federation) -> NDArray[np.int64]:
-    """Return jobs × groups: how many tasks of an uneven job one node of the group holds; 1 for all other jobs.
-
-    The placement sets an uneven job's number of nodes.
-    """
+    """Return jobs × groups: how many tasks of an uneven job fit on a node of the group; 1 for all other jobs."""
     found = np.ones((len(workload), len(federation.groups)), dtype=np.int64)
     rows, fits = uneven_fits(workload, federation)
     found[rows] = fits
@@ -57,14 +60,20 @@ def counted_tasks_per_node(workload: Workload, federation: Federation) -> NDArra
 
 
 def counted_tasks(workload: Workload) -> NDArray[np.int64]:
-    """Return each job's number of counted tasks: its own tasks if the job is uneven, else `tasks`."""
+    """Return the number of tasks that a placement of each job must hold, with `counted_tasks_per_node` on each node.
+
+    That is the true number of tasks if the job is uneven, else its `tasks`.
+    """
     return np.asarray(np.where(are_uneven(workload), tasks_on_nodes(workload), workload.tasks))
 
 
 def tasks_in_clusters(
     workload: Workload, federation: Federation, job: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return runs × clusters: how many tasks of each run's job are on a cluster; `counts` gives the run's nodes."""
+    """Return runs × clusters: how many tasks of a run are on the nodes of a cluster.
+
+    `job` is the row of each run's job, and `counts` (runs × groups) the nodes that the run takes in each group.
+    """
     fits, each = counted_tasks_per_node(workload, federation), layout_of(workload)[0]
     alike = (tasks_on_nodes(workload) > 0) & (each > 0)
     fits[alike] = each[alike, None]
@@ -74,9 +83,11 @@ def tasks_in_clusters(
 def split_by_cluster(
     fits: NDArray[np.int64], tasks: NDArray[np.int64], counts: NDArray[np.int64], cluster: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return runs × clusters: how many tasks are there, for nodes (runs × groups) that hold `fits` tasks each.
+    """Return runs × clusters: how many of a run's `tasks` are on its nodes in each cluster.
 
-    All nodes are full but one, which is in the last group with nodes that hold more than the empty places.
+    A run has `counts` nodes of each group, and each of them has places for `fits` tasks (both runs × groups).
+    `cluster` is the cluster of each group. All nodes are full except one, which has all the empty places: it is in the
+    last group with nodes of more places than are empty.
     """
     places = counts * fits
     empty = np.maximum(places.sum(axis=1) - tasks, 0)
@@ -90,10 +101,10 @@ def split_by_cluster(
 def fewest_nodes(
     fits: NDArray[np.int64], nodes: NDArray[np.int64], tasks: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the fewest nodes of the empty machine that hold these tasks, and how many tasks find no place.
+    """Return, for each job, the fewest nodes of an empty machine that hold its tasks, and how many tasks lack a place.
 
-    For tasks without a place, nodes are counted as if there were more of the largest. `fits` and `nodes` (those that a
-    job may use) are jobs × groups.
+    `nodes` is the number of nodes that a job may use in each group, and `fits` how many of its tasks each of them
+    holds (both jobs × groups). For tasks that lack a place, more nodes that hold most tasks are counted.
     """
     order = np.argsort(-fits, axis=1, kind="stable")
     fits, nodes = np.take_along_axis(fits, order, axis=1), np.take_along_axis(nodes, order, axis=1)
@@ -107,7 +118,10 @@ def fewest_nodes(
 def drop_spare_nodes(
     counts: NDArray[np.int64], fits: NDArray[np.int64], tasks: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the nodes of jobs without those that they do not need; the nodes that hold the fewest tasks go first."""
+    """Return `counts`, each job's nodes per group, without the nodes that the job does not need for its tasks.
+
+    Nodes that hold the fewest tasks are dropped first. `fits` is how many of the job's tasks a node of a group holds.
+    """
     left = counts.copy()
     for _ in range(counts.shape[1]):
         empty = (left * fits).sum(axis=1) - tasks
@@ -121,7 +135,11 @@ def drop_spare_nodes(
 
 
 def most_nodes(workload: Workload, federation: Federation, tasks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the most nodes that each job can be on in any placement; `tasks` are the jobs' own tasks."""
+    """Return the most nodes that any placement gives each job: its `tasks` column, unless the job is uneven.
+
+    The argument `tasks` is each job's true number of tasks. An uneven job has most nodes if each node holds the fewest
+    tasks that a node of any group holds.
+    """
     most = workload.tasks.copy()
     rows, fits = uneven_fits(workload, federation)
     least = np.where(fits > 0, fits, np.iinfo(np.int64).max).min(axis=1, initial=np.iinfo(np.int64).max)
@@ -130,7 +148,11 @@ def most_nodes(workload: Workload, federation: Federation, tasks: NDArray[np.int
 
 
 def least_stretch(workload: Workload, federation: Federation, usable: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return each job's least σ·PS + (1 − σ), on the fastest groups that hold it; infinite if no groups hold it."""
+    """Return the least factor by which each job's run time is multiplied; infinite if its groups cannot hold it.
+
+    The job takes the fastest groups that it may use (`usable`), as many as it needs. The compute fraction of its run
+    time is divided by the speed of the slowest of them; the rest of the run time is unchanged.
+    """
     groups = federation.groups
     left, slowdown = counted_tasks(workload).copy(), np.full(len(workload), np.inf)
     held = usable * counted_tasks_per_node(workload, federation)

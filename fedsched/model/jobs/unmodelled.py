@@ -1,4 +1,4 @@
-"""What a log holds and the model ignores, a few words each, with the number of jobs it concerns."""
+"""Texts that say what a log has and the model ignores, each with the number of jobs concerned."""
 
 from __future__ import annotations
 
@@ -62,16 +62,16 @@ CPUS_AS_NODES = "every CPU taken for a node of its own (--unit nodes counts node
 
 
 def unmodelled(workload: Workload, federation: Federation | None = None, *, shared: bool = False) -> tuple[str, ...]:
-    """Return what the jobs' log holds and the model, or this federation, ignores: "312 jobs with GPUs".
+    """Return what the jobs' log has and the model, or this federation, ignores, as texts: "312 jobs with GPUs".
 
     Parameters
     ----------
     workload
         The jobs. After a head or a sample, only what the remaining jobs have is reported.
     federation
-        The federation to run on: it decides whether sites, partitions and demands are known.
+        The federation to run on, which may ignore sites, partitions and demands; None: such texts are left out.
     shared
-        Whether jobs share nodes.
+        Whether jobs share nodes; some texts about the machine's file apply only if they do not.
     """
     facts: list[str] = []
     if federation is not None:
@@ -103,14 +103,18 @@ def unmodelled(workload: Workload, federation: Federation | None = None, *, shar
 
 
 def sentence(facts: tuple[str, ...]) -> str:
-    """Return the facts as one line."""
+    """Return "not modelled: " followed by the facts, separated by semicolons."""
     return f"not modelled: {'; '.join(facts)}"
 
 
 def unmodelled_requests(
     bits: NDArray[np.int64], options: NDArray[Any], *, unread: str = "", noun: str = "job"
 ) -> list[str]:
-    """Return what jobs ask for and the model lacks, from the bits and the names of options, with counts."""
+    """Return what jobs ask for and the model lacks, as texts with the number of jobs (`noun`).
+
+    `bits` has the `Demand` flags of each job, and `options` the names of Slurm options that the job uses. `unread` is
+    appended to the text about fields that are not read.
+    """
     facts = []
     for demand, text in DEMANDS.items():
         facts += _jobs((bits & demand) != 0, text + unread * (demand is Demand.UNREAD), noun)
@@ -127,7 +131,10 @@ def _jobs(which: NDArray[np.bool_], text: str, noun: str = "job") -> list[str]:
 
 
 def _pooled(origin: NDArray[np.int64], column: NDArray[np.float64], noun: str) -> list[str]:
-    """Return that several values of a column are treated as one, within each site or over all jobs without sites."""
+    """Return a text with the number of known values of a column, "5 queues pooled", if the model merges some.
+
+    It merges values if jobs of one site (or jobs without sites) have several. Otherwise the list is empty.
+    """
     known = column >= 0
     if not known.any() or (column == column[0]).all():
         return []
@@ -137,7 +144,10 @@ def _pooled(origin: NDArray[np.int64], column: NDArray[np.float64], noun: str) -
 
 
 def ignored_by_federation(workload: Workload, federation: Federation, *, shared: bool = False) -> list[str]:
-    """Return what this federation ignores of the jobs' requests, and of the machine's and calendar's files."""
+    """Return, in words, what this federation ignores of the jobs' requests, and of the machine's and calendar's files.
+
+    Also the federation's limits, reservations and partition factors that have no effect.
+    """
     needs = [fact for part in workload.extras.values() for fact in part.unmodelled(federation)]
     facts_away = [fact for fact in (conditions_on_absent_jobs(workload), feedback_of_absent_jobs(workload)) if fact]
     pooled = _pooled_sites(workload, federation) + _pooled_partitions(workload, federation)
@@ -147,13 +157,16 @@ def ignored_by_federation(workload: Workload, federation: Federation, *, shared:
 
 
 def _factors(federation: Federation) -> list[str]:
-    """Return which partitions have a priority factor, which only policy slurm uses."""
+    """Return, in words, how many partitions have a priority factor, which only policy slurm uses; [] if none has."""
     counting = [one for one in federation.partitions if one.factor not in (None, 1)]
     return [f"the priority factor of {counted(len(counting), 'partition')}, {SLURM_ONLY}"] if counting else []
 
 
 def ignored_in_files(federation: Federation, *, shared: bool = False) -> list[str]:
-    """Return what the files of the machine and its calendar hold and the model lacks."""
+    """Return, in words, what the files of the machine and of its calendar say and the model leaves out.
+
+    If jobs share nodes (`shared`), notes that a shared node is given whole are left out.
+    """
     found = []
     for of, part in {"machine": federation.partitions, "calendar": federation.calendar}.items():
         held = [fact for fact in left_out_of(part) if not (shared and fact.endswith(GIVEN_WHOLE))]
@@ -163,7 +176,7 @@ def ignored_in_files(federation: Federation, *, shared: bool = False) -> list[st
 
 
 def _pooled_sites(workload: Workload, federation: Federation) -> list[str]:
-    """Return that the jobs' sites are not clusters of the federation, if that is so."""
+    """Return a text with the number of the jobs' sites if there are several and they are no clusters here; else []."""
     used = len(np.unique(workload.origin[workload.origin >= 0]))
     if used < 2 or federation.knows_sites(workload.sites):
         return []
@@ -172,7 +185,7 @@ def _pooled_sites(workload: Workload, federation: Federation) -> list[str]:
 
 
 def _pooled_partitions(workload: Workload, federation: Federation) -> list[str]:
-    """Return that the partitions that jobs ask for are treated as one because the machine has none."""
+    """Return a text with the number of partitions that jobs ask for if the machine has none; else []."""
     asked = workload.partition
     if federation.partitions or not (asked != "").any():
         return []

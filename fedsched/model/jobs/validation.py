@@ -1,4 +1,4 @@
-"""Checks of a workload's constructor: each broken rule is an error that names the first job that breaks it."""
+"""The checks of a workload's constructor; each raises an error that names the first job that breaks a rule."""
 
 from __future__ import annotations
 
@@ -22,7 +22,11 @@ _FORBIDDEN_IN_NAMES = ("|", "\n", "\r")
 def table_column(
     field: str, values: ArrayLike, jobs: int, kind: type[np.generic], ids: NDArray[np.int64] | None = None
 ) -> NDArray[Any]:
-    """Return the values as a read-only array of that type, one per job; a single value is repeated."""
+    """Return the values as a read-only array of type `kind`, one per job; a single value is repeated.
+
+    Raise if they are no numbers, are too few or too many, or must be whole and are not. Errors name `field`, and the
+    job if `ids` are given.
+    """
     try:
         given = np.asarray(values)
         if given.dtype.kind not in "biuf":
@@ -45,7 +49,7 @@ def table_column(
 
 
 def site_table(allowed: ArrayLike, jobs: int, sites: int) -> NDArray[np.bool_]:
-    """Return `allowed` as a read-only table of booleans, one row per job and one column per site."""
+    """Return `allowed` as a read-only table of booleans, jobs × sites; raise if its type or its shape is another."""
     table = np.asarray(allowed)
     if table.dtype != np.bool_:
         raise TypeError(f"Workload: allowed must hold booleans, not {table.dtype}.")
@@ -130,7 +134,7 @@ def _breach(
 
 
 def _frozen(values: NDArray[Any], kind: type[np.generic]) -> NDArray[Any]:
-    """Return the values read-only and contiguous, copied unless they can no longer be changed."""
+    """Return the values as a read-only contiguous array of type `kind`; copy them unless they are one already."""
     final = values.dtype == kind and values.flags.c_contiguous and not values.flags.writeable and values.base is None
     if final:
         return values
@@ -140,7 +144,7 @@ def _frozen(values: NDArray[Any], kind: type[np.generic]) -> NDArray[Any]:
 
 
 def row_numbers(verb: str, rows: ArrayLike) -> NDArray[np.int64]:
-    """Return row numbers; raise if something else was given."""
+    """Return the rows as an integer array; raise if they are not whole numbers; `verb` names the caller in errors."""
     index = np.asarray(rows)
     if index.size and index.dtype.kind not in "iu":
         raise TypeError(f"{verb}: rows of type {index.dtype} must be row numbers; filter() takes booleans.")
@@ -148,7 +152,7 @@ def row_numbers(verb: str, rows: ArrayLike) -> NDArray[np.int64]:
 
 
 def row_mask(verb: str, mask: ArrayLike, jobs: int) -> NDArray[np.bool_]:
-    """Return a boolean per job; raise if something else was given."""
+    """Return the mask as an array; raise unless it has one boolean per job; `verb` names the caller in errors."""
     kept = np.asarray(mask)
     if kept.dtype != np.bool_ or kept.shape != (jobs,):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Jobs with several tasks on each node, if nodes are not shared: such a job holds whole nodes [76]."""
+"""Conversion of jobs with several tasks on a node into jobs that count whole nodes, if jobs share no nodes [76]."""
 
 from __future__ import annotations
 
@@ -43,14 +43,16 @@ def rows_with_shared_nodes(workload: Workload) -> NDArray[np.int64]:
 def convert_to_whole_nodes(
     workload: Workload, federation: Federation, rows: NDArray[np.int64], usable: NDArray[np.bool_]
 ) -> tuple[Workload, dict[int, str]]:
-    """Return the workload with these jobs converted to whole nodes, and the reason for each that cannot be.
+    """Return the workload with these jobs converted to count whole nodes, and, by row, why other jobs cannot run.
+
+    A converted job's `tasks` is its number of nodes, and its demand is that of a whole node.
 
     Parameters
     ----------
     rows
-        The jobs: see `rows_with_shared_nodes`.
+        The rows of the jobs to convert: see `rows_with_shared_nodes`.
     usable
-        Whether each of these jobs may use nodes of each group.
+        These jobs × groups: whether the job may use nodes of the group.
     """
     jobs = workload.take(rows)
     fits = _to_a_node(jobs, federation, usable)
@@ -75,7 +77,10 @@ def convert_to_whole_nodes(
 
 
 def _to_a_node(jobs: Workload, federation: Federation, usable: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return jobs × groups: how many tasks of a job stand on a node of each group that it may use."""
+    """Return jobs × groups: how many tasks of a job run on a node of the group, at most those of its widest shape.
+
+    If the job states no number, it is what an empty node holds, and 0 in groups that the job may not use.
+    """
     each, _ = layout_of(jobs)
     unsaid, most = np.flatnonzero(each == 0), widest_tasks(jobs)
     found = np.repeat(np.minimum(each, most)[:, None], len(federation.groups), axis=1)
@@ -105,7 +110,10 @@ def _in_nodes(
 def _demand(
     workload: Workload, federation: Federation, rows: NDArray[np.int64], each: NDArray[np.int64]
 ) -> NodeDemands | None:
-    """Return what each node of the jobs must have: the demand of all its tasks, or of one task if the job is uneven."""
+    """Return the workload's demands with those of the jobs in `rows` multiplied to the demand on a whole node.
+
+    `each` is the number of tasks on a node of these jobs; for an uneven job (0), the demand stays that of one task.
+    """
     columns = {} if workload.demand is None else {name: one.copy() for name, one in workload.demand.columns().items()}
     uneven, even = rows[each == 0], each > 0
     if uneven.size:
@@ -140,7 +148,7 @@ def _add_together(
 
 
 def _times(need: NDArray[np.int64], each: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the demand of this many tasks together, capped just above what any node can have."""
+    """Return need × each, the demand of this many tasks together; at most 2**53 + 1, more than any node has."""
     together = need * np.minimum(each, MOST // np.maximum(need, 1) + 1)
     return np.asarray(np.where(need > MOST // each, MOST + 1, together))
 
@@ -154,7 +162,7 @@ def _layout(workload: Workload, rows: NDArray[np.int64], each: NDArray[np.int64]
 
 
 def refuse_whole_nodes(workload: Workload) -> None:
-    """Raise if a job counts whole nodes, which cannot be shared."""
+    """Raise if the `tasks` of a job counts whole nodes, as such a job cannot share nodes."""
     for row in np.flatnonzero(tasks_on_nodes(workload))[:1].tolist():
         raise InfeasibleError(
             f"Job {workload.id[row]}: its tasks count whole nodes ({ON_NODES}), which are not shared; give the jobs as "
@@ -163,7 +171,7 @@ def refuse_whole_nodes(workload: Workload) -> None:
 
 
 def in_words(workload: Workload) -> list[str]:
-    """Return how many tasks run on how many nodes, if several run on one; else nothing."""
+    """Return a text that says how many tasks run on how many nodes, for jobs that count whole nodes; [] if none do."""
     on_nodes = tasks_on_nodes(workload)
     if not on_nodes.any():
         return []

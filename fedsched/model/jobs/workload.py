@@ -1,4 +1,4 @@
-"""Workload: a table of arrays, one row per job, with a record of its origin."""
+"""Workload: a table of jobs as arrays, one row per job, with a record of where it came from."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ class Workload(WorkloadConvenience):
     Parameters
     ----------
     submit, tasks, runtime
-        Seconds, whole number of nodes, seconds on reference nodes inside one cluster.
+        The submit time in seconds, the number of tasks (each takes a node unless `layout` or sharing says otherwise),
+        and the run time in seconds on reference nodes inside one cluster.
     estimate
         The requested time in seconds, on the same basis as `runtime`, which is also its default.
     id
@@ -59,7 +60,7 @@ class Workload(WorkloadConvenience):
     origin
         The index in `sites` of the site at which each job was submitted; -1 (default) = none.
     user
-        Whole numbers; -1 (default) = unknown.
+        The number of each job's user; -1 (default) = unknown.
     allowed
         Which sites each job may use: booleans of shape (jobs, sites); None (default) = all.
     sites
@@ -71,7 +72,7 @@ class Workload(WorkloadConvenience):
         What jobs wait for, as Slurm's --dependency: "afterok:12+5,singleton", texts or {id: text}; None = nothing.
         `aftercorr` uses the labels "array" and "task", and is stored as the `afterok` that it means.
     begin, held
-        The earliest start that each job's user asked for; 0 = its submit. The intervals in which it is held, as by
+        The earliest start that each job's user asked for; 0 = its submit. The intervals in which a job is held, as by
         `scontrol hold`, and may not start: {12: [(3600, 7200)]}, or a text per job: "3600-7200|9000-9600". None
         (default) = nothing.
     cancel_at
@@ -94,8 +95,8 @@ class Workload(WorkloadConvenience):
     gear
         The gear of its nodes in which each job runs, for its given times; 0, or None for all, = full speed.
     log, name, nodes, header, cleaning, history
-        Of a log: its other columns, its name, its machine's number of nodes (0 = unknown), its header, what reading
-        dropped or altered, and the operations that made this workload.
+        The log's other columns, the workload's name, its machine's number of nodes (0 = unknown), the log's header,
+        what reading dropped or altered, and the operations that made this workload.
 
     Examples
     --------
@@ -230,7 +231,7 @@ class Workload(WorkloadConvenience):
         return partial(type(self), **{field.name: getattr(self, field.name) for field in fields(self)}), ()
 
     def take(self, rows: ArrayLike) -> Workload:
-        """Return the jobs of these row numbers, in this order."""
+        """Return the workload of the jobs in these rows, in this order."""
         index = row_numbers("take", rows)
         parts: dict[str, Any] = {name: part.take(index) for name, part in self.optional.items()}
         return replace(
@@ -238,7 +239,7 @@ class Workload(WorkloadConvenience):
         )
 
     def head(self, jobs: int) -> Workload:
-        """Return the first jobs in the order of the table."""
+        """Return the workload of the first so many jobs in the order of the table; all jobs if there are fewer."""
         jobs = whole("head", "jobs", jobs, least=0)
         return self.take(np.arange(min(jobs, len(self))))._noted(f"head({jobs})")
 
@@ -303,7 +304,7 @@ class Workload(WorkloadConvenience):
         return replace(self, id=np.arange(1, len(self) + 1), **parts)._noted("renumbered")
 
     def rebased(self, start: float = 0.0) -> Workload:
-        """Return the jobs with all submits shifted so that the earliest is `start`."""
+        """Return the jobs with all submits and other clock times shifted so that the earliest submit is `start`."""
         if not len(self):
             return self
         return self._moved(lambda time: time - self.submit.min() + start)._noted(f"rebased to {start:g}")
@@ -311,7 +312,8 @@ class Workload(WorkloadConvenience):
     def scale_load(self, factor: float) -> Workload:
         """Return the jobs with all times between submits divided by the factor: 2 doubles the load.
 
-        The log's recorded waits are dropped because they belong to another load.
+        Other clock times, such as earliest starts and cancellations, are moved alike. The log's recorded waits are
+        dropped because they belong to another load.
 
         Examples
         --------
@@ -329,7 +331,7 @@ class Workload(WorkloadConvenience):
     def with_sites(
         self, sites: Sequence[str], *, origin: ArrayLike | None = None, allowed: ArrayLike | None = None
     ) -> Workload:
-        """Return the jobs with these sites; without `origin` the present sites are renamed in their order.
+        """Return the jobs with these sites.
 
         Parameters
         ----------
@@ -338,7 +340,7 @@ class Workload(WorkloadConvenience):
         origin
             The index of each job's site; None: the present sites are renamed in their order.
         allowed
-            Which sites each job may use: booleans of shape (jobs, sites); None: all.
+            Which sites each job may use: booleans of shape (jobs, sites); None: all with `origin`, else as before.
 
         Examples
         --------
@@ -357,7 +359,7 @@ class Workload(WorkloadConvenience):
         return self.with_sites(renamed_sites(self.sites, names))
 
     def label(self, name: str) -> NDArray[Any]:
-        """Return a text per job, '' if it has none of that name."""
+        """Return each job's text of the label with this name; '' if the job has none."""
         nothing = np.full(len(self), "")
         return nothing if self.labels is None else self.labels.columns().get(name, nothing)
 
@@ -370,21 +372,21 @@ class Workload(WorkloadConvenience):
 
     @property
     def extras(self) -> dict[str, JobColumns]:
-        """Return the optional requests of jobs, by field; fields that no job uses are left out."""
+        """Return the optional fields that state requests of jobs, such as `pools`; without fields that are None."""
         return {field: part for field in EXTRAS if (part := getattr(self, field)) is not None}
 
     @property
     def optional(self) -> dict[str, JobColumns]:
-        """Return all optional columns of these jobs, by field, with those of the log."""
+        """Return the optional fields of the workload by name: those of `extras` and `log`; None is left out."""
         return {field: part for field in OPTIONAL if (part := getattr(self, field)) is not None}
 
     @property
     def area(self) -> float:
-        """Return the node-seconds of all jobs on reference nodes."""
+        """Return the sum of tasks × run time over all jobs, in node-seconds on reference nodes."""
         return float(np.dot(self.tasks, self.runtime))
 
     def load(self, nodes: int | None = None) -> float:
-        """Return the offered load: area / (nodes × time between the first and the last submit).
+        """Return the offered load: area / (nodes × time between the first and the last submit); inf without such time.
 
         Examples
         --------
@@ -399,14 +401,14 @@ class Workload(WorkloadConvenience):
 
     @property
     def unmodelled(self) -> tuple[str, ...]:
-        """Return what the jobs' log holds and the model ignores, a few words each: "5 partitions pooled"."""
+        """Return what the jobs' log has and the model ignores, a few words each: "5 partitions pooled"."""
         from fedsched.model.jobs.unmodelled import unmodelled
 
         return unmodelled(self)
 
     @property
     def recorded(self) -> Recorded | None:
-        """Return the waits and slowdowns by the starts that the log records; None if it records none."""
+        """Return metrics of waits and slowdowns by the starts that the log records; None if it records no start."""
         from fedsched.model.jobs.recorded import recorded
 
         return recorded(self)
