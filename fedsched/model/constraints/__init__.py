@@ -1,4 +1,4 @@
-"""What keeps a job from starting besides nodes: other jobs, holds, earliest starts, cancellations, slack.
+"""What delays or prevents a job's start besides nodes: other jobs, holds, cancellations, think times and slack.
 
-Columns of a workload come in. Checked conditions and the earliest start of each job go out.
+The classes are optional fields of a workload. Functions say what they mean for each job and check schedules for them.
 """

@@ -19,7 +19,7 @@ STAYS = -1.0
 
 
 class Cancellations(JobTimes):
-    """The time, on the clock of the submits, at which each job is cancelled if it has not started; -1 = never."""
+    """The time in seconds, on the clock of the submits, at which each job is cancelled unless started; -1 = never."""
 
     __slots__ = ()
     NAMES = ("cancel_at",)
@@ -28,12 +28,12 @@ class Cancellations(JobTimes):
 
     @property
     def cancel_at(self) -> NDArray[np.float64]:
-        """Return the times, -1 if never."""
+        """Return each job's cancellation time in seconds, -1 if it has none."""
         return self.values
 
     @property
     def times(self) -> NDArray[np.float64]:
-        """Return the times, infinite if never."""
+        """Return each job's cancellation time in seconds, infinite if it has none."""
         return np.where(self.values == STAYS, np.inf, self.values)
 
     def __str__(self) -> str:
@@ -41,21 +41,27 @@ class Cancellations(JobTimes):
 
 
 def may_be_cancelled(workload: Workload) -> NDArray[np.bool_]:
-    """Return which jobs are cancelled if they have not started by a given time."""
+    """Return which jobs have a cancellation time, at which they are cancelled unless they have started."""
     if workload.cancel_at is None:
         return np.zeros(len(workload), dtype=np.bool_)
     return np.isfinite(workload.cancel_at.times)
 
 
 def until(workload: Workload, time: float) -> Cancellations | None:
-    """Return the cancellations up to a time (the workload's own object if none is later); None if there are none."""
+    """Return the workload's cancellations without those after `time`; None if none is left.
+
+    It is the workload's own object if none is later.
+    """
     if workload.cancel_at is None or not (later := workload.cancel_at.cancel_at > time).any():
         return workload.cancel_at
     return Cancellations.of(np.where(later, STAYS, workload.cancel_at.cancel_at), workload.id)
 
 
 def cancelled_in(schedule: Schedule) -> NDArray[np.bool_]:
-    """Return which jobs of a schedule were cancelled: no start, the cancellation time has passed, and not killed."""
+    """Return which jobs of a schedule were cancelled.
+
+    Such a job has no start, and its cancellation time has passed. It neither ran at that time nor was killed.
+    """
     if schedule.workload.cancel_at is None:
         return np.zeros(len(schedule), dtype=np.bool_)
     gone = np.isnan(schedule.start) & (schedule.workload.cancel_at.times <= schedule.until)
@@ -67,7 +73,7 @@ def cancelled_in(schedule: Schedule) -> NDArray[np.bool_]:
 
 
 def in_words(schedule: Schedule) -> list[str]:
-    """Return a line that names the cancelled jobs; none if no job was cancelled."""
+    """Return one line that counts and names the cancelled jobs; [] if no job was cancelled."""
     gone = cancelled_in(schedule)
     jobs = f"{counted(int(gone.sum()), 'job')} ({first_of(schedule.workload.id[gone])})"
     return [f"cancelled before they started: {jobs}"] * bool(gone.any())

@@ -1,4 +1,7 @@
-"""`aftercorr`, task k of an array waits for task k of another one, spelled out as `afterok` conditions [34]."""
+"""Replacement of `aftercorr` conditions by `afterok` conditions [34].
+
+In Slurm, `aftercorr` makes task k of a job array wait for task k of another array.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +26,18 @@ _NUMBER = re.compile(r"\d{1,9}", re.ASCII)
 
 
 def counterparts(number: int, others: Mapping[int, Task], named: Mapping[int, Task]) -> list[Task]:
-    """Return the tasks of another array that a task waits for: the one with its number, else all named ones."""
+    """Return the tasks of another array that the task of this number waits for.
+
+    That is the task of the same number in `others`; if there is none, all tasks in `named`. Both map numbers to tasks.
+    """
     return [others[number]] if number in others else list(named.values())
 
 
 def expand_aftercorr(workload: Workload) -> Dependencies | None:
-    """Return the dependencies with each `aftercorr` replaced by the `afterok` conditions that it means."""
+    """Return the workload's dependencies with each `aftercorr` replaced by `afterok` conditions on job ids.
+
+    Unchanged if there is none. Raise if more than two million conditions result.
+    """
     after = workload.after
     if after is None or not (corresponding := after.waits.kind == Kind.AFTERCORR).any():
         return after
@@ -47,7 +56,7 @@ def expand_aftercorr(workload: Workload) -> Dependencies | None:
 
 
 class _Arrays:
-    """The array and task number of each job, by its labels `array` and `task`."""
+    """The array and task number of each job of a workload, by the job's labels `array` and `task`."""
 
     def __init__(self, workload: Workload) -> None:
         self._id = workload.id.tolist()
@@ -59,7 +68,10 @@ class _Arrays:
         self._numbered: dict[str, dict[int, int]] = {}
 
     def expand(self, condition: Condition, row: int) -> Iterable[Condition]:
-        """Return the conditions on job ids that a condition of a job stands for."""
+        """Return the conditions that a condition of the job in this row stands for.
+
+        An `aftercorr` gives one or more `afterok`; any other condition is returned as it is.
+        """
         if condition.kind is not Kind.AFTERCORR:
             return [condition]
         array = self._array[self._row[condition.on]] if condition.on in self._row else ""
@@ -73,7 +85,7 @@ class _Arrays:
         return [condition._replace(kind=Kind.AFTEROK, on=job) for job in jobs]
 
     def _tasks(self, array: str) -> dict[int, int]:
-        """Return the job ids of an array's tasks, by task number."""
+        """Return the job ids of an array's tasks, by task number; raise if two tasks have the same number."""
         if array not in self._numbered:
             tasks = self._numbered[array] = {}
             for row in self._rows[array]:

@@ -1,4 +1,4 @@
-"""Dependencies: which other jobs a job waits for before it may start, singletons included [34, 35]."""
+"""Dependencies: the conditions on other jobs that a job waits for before it may start, as in Slurm [34, 35]."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MINUTE = 60.0
 
 
 class Kind(IntEnum):
-    """The event of another job that a condition waits for."""
+    """The kind of a condition, by Slurm's names: which event of another job it waits for."""
 
     AFTER = 0  # its start
     AFTERANY = 1  # its end
@@ -39,7 +39,7 @@ class Kind(IntEnum):
 
 
 class End(IntEnum):
-    """How a job ends."""
+    """How a job ends: well, badly (failed or killed) or cancelled."""
 
     WELL = 0
     BADLY = 1
@@ -47,7 +47,7 @@ class End(IntEnum):
 
 
 class Condition(NamedTuple):
-    """A condition: wait until `lag` seconds after an event of another job."""
+    """One condition of a job: it waits until `lag` seconds after the event `kind` of the job with the id `on`."""
 
     kind: Kind
     on: int  # the other job's id; -1 for a singleton
@@ -62,7 +62,10 @@ class Condition(NamedTuple):
 
 
 class Edges(NamedTuple):
-    """Conditions as columns: the row `job` waits for `on`, a row, or a job id if stated so."""
+    """Conditions as columns: the job in row `job` waits for the job `on`, plus a lag in seconds.
+
+    `on` is a row, except in `Dependencies.waits`, which has ids there.
+    """
 
     job: NDArray[np.int64]
     on: NDArray[np.int64]
@@ -78,9 +81,9 @@ _LAG = re.compile(r"\+([0-9.eE+-]+)(s?)")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dependencies(JobColumns):
-    """What each job waits for, in the syntax of Slurm's --dependency: "afterok:12:13,singleton", "after:7+10".
+    """The conditions on other jobs of each job, as texts in Slurm's syntax: "afterok:12:13,singleton", "after:7+10".
 
-    The number after a + is in minutes, or in seconds with an s. All of a job's conditions must hold.
+    A job waits until all its conditions hold. The number after a + is a lag in minutes, or in seconds with an s.
     """
 
     PREFIX = ""
@@ -93,7 +96,10 @@ class Dependencies(JobColumns):
 
     @classmethod
     def of(cls, given: Dependencies | Mapping[Any, Any] | Sequence[str], ids: NDArray[np.int64]) -> Dependencies | None:
-        """Return the dependencies of these jobs, given as one text per job or texts by id; None if no job has any."""
+        """Return the checked dependencies of these jobs; None if no job has any; raise if a text is invalid.
+
+        `given` has one text per job, or texts by job id.
+        """
         if isinstance(given, Dependencies):
             return given
         if isinstance(given, Mapping) and set(given) != {"after"}:
@@ -130,11 +136,14 @@ class Dependencies(JobColumns):
 
     @classmethod
     def of_jobs(cls, said: Sequence[Any]) -> dict[str, NDArray[Any]]:
-        """Return the column of texts, from the jobs' texts in order."""
+        """Return the column of texts by its name from each job's text, in order; {} if all are empty."""
         return {"after": np.array([text or "" for text in said], dtype=object)} if any(said) else {}
 
     def renumbered(self, new: Mapping[int, int]) -> Dependencies | None:
-        """Return the conditions for new job ids; conditions on jobs without a new id are dropped."""
+        """Return the dependencies for new job ids (`new` maps old ids to new ones); None if none is left.
+
+        Conditions on jobs without a new id are dropped.
+        """
         texts = []
         for text in self.texts.tolist():
             kept = (one for one in conditions_of(text) if one.kind is Kind.SINGLETON or one.on in new)
@@ -146,7 +155,7 @@ class Dependencies(JobColumns):
 
 
 def conditions_of(text: str, whose: str = "after") -> list[Condition]:
-    """Return the conditions in a text; errors say what is wrong with it and name the job."""
+    """Return the conditions in a text; raise if it is invalid; `whose` names the job in errors."""
     found = []
     for part in filter(None, (part.strip() for part in text.split(","))):
         word, _, rest = part.partition(":")
@@ -193,9 +202,10 @@ def _seconds(match: re.Match[str] | None, first: int, whose: str, part: str) -> 
 
 
 def edges_of(workload: Workload) -> Edges:
-    """Return which rows wait for which rows; conditions on jobs that are not here already hold [35].
+    """Return all conditions between jobs of the workload as edges between rows.
 
-    Edges from `feedback` come last: a submit waits for the end of another job, however that job ends [45].
+    Conditions on absent jobs count as met and are left out [35]. Edges from `feedback` come last: a job's submit waits
+    for the end of its preceding job, well or badly, plus the think time [45].
     """
     rows, on, think = followers_of(workload)
     moving = Edges(rows, on, np.full(rows.size, int(Kind.AFTERANY)), think)
@@ -203,7 +213,10 @@ def edges_of(workload: Workload) -> Edges:
 
 
 def dependency_edges(workload: Workload) -> Edges:
-    """Return which rows wait for which rows by their dependencies, without the edges from `feedback`."""
+    """Return the dependencies between jobs of the workload as edges between rows, without edges from `feedback`.
+
+    A singleton has an edge to each job before it, of the same user and name, that it must wait for.
+    """
     if workload.after is None:
         return NO_EDGES
     waits = workload.after.waits
@@ -247,7 +260,10 @@ def _singleton_waits(workload: Workload) -> list[tuple[int, int, int, float]]:
 
 
 def replace_singletons(workload: Workload) -> Dependencies | None:
-    """Return the dependencies with singletons replaced by conditions on earlier jobs, so that submits may change."""
+    """Return the workload's dependencies with singletons replaced by `afterany` on earlier jobs of same user and name.
+
+    The order of the jobs is then fixed, so that submits may change. None if the workload has no dependencies.
+    """
     if workload.after is None:
         return None
     if not (workload.after.waits.kind == Kind.SINGLETON).any():
@@ -263,7 +279,11 @@ def replace_singletons(workload: Workload) -> Dependencies | None:
 
 
 def ends_of(workload: Workload, reading: Reading) -> NDArray[np.int64]:
-    """Return how each job ends if it runs: as its log says, badly if it is killed [35]."""
+    """Return how each job ends if it runs, as `End` [35].
+
+    A job ends badly if its log says that it failed, and as cancelled if its log says so. Otherwise it ends badly if it
+    is killed at its estimate, else well.
+    """
     ends = np.full(len(workload), int(End.WELL), dtype=np.int64)
     if reading.kill_at_estimate:
         ends[workload.estimate < workload.runtime] = End.BADLY
@@ -284,11 +304,12 @@ def never_start(
     begun: NDArray[np.int64] | None = None,
     any_may_be_killed: bool = False,
 ) -> NDArray[np.bool_]:
-    """Return which jobs never start: a condition cannot hold, or it is on a job that never starts [35].
+    """Return which jobs never start: a condition of theirs cannot hold, or is on a job that never starts [35].
 
-    The `killed` rows ended badly. If `any_may_be_killed`, every job may still end badly [42]. Jobs that `missed` a
-    reservation are included [46]. The `cancelled` jobs did not run, except the rows `begun`, which lost a run. Jobs
-    that may be cancelled end in any case and are excluded [44].
+    `edges` are the conditions (None: all of the workload). Jobs in the rows `killed` ended badly. If
+    `any_may_be_killed`, every job may still end badly [42]. Jobs that `missed` a reservation never start [46]. The
+    `cancelled` jobs did not run, except those in the rows `begun`, which lost a run. A job with a cancellation time is
+    not among the result, because it ends in any case [44].
     """
     edges = edges_of(workload) if edges is None else edges
     hopeless = np.zeros(len(workload), dtype=np.bool_) if missed is None else missed.copy()
@@ -316,7 +337,10 @@ def broken_edges(
     begun: NDArray[np.int64] | None = None,
     any_may_be_killed: bool = False,
 ) -> NDArray[np.bool_]:
-    """Return which conditions cannot hold because of how the other job ends; parameters as in `never_start`."""
+    """Return, for each edge, whether its condition cannot hold because of how the other job ends or is cancelled.
+
+    Parameters are as of `never_start`.
+    """
     ends = ends_of(workload, reading)
     broken = np.zeros(edges.job.size, dtype=np.bool_)
     if killed is not None:
@@ -333,9 +357,9 @@ def broken_edges(
 
 
 def topological_order(workload: Workload, edges: Edges) -> list[int]:
-    """Return the edges in topological order: a job's own edges precede those of jobs that wait for it.
+    """Return the indices of the edges in topological order.
 
-    Raise if jobs wait for each other in a cycle.
+    All conditions of a job come before the conditions of other jobs on this job. Raise if jobs wait in a cycle.
     """
     open_ = np.bincount(edges.job, minlength=len(workload))
     by_on = np.argsort(edges.on, kind="stable")
@@ -358,7 +382,7 @@ def topological_order(workload: Workload, edges: Edges) -> list[int]:
 
 
 def _circle(edges: Edges, among: set[int]) -> list[int]:
-    """Return a cycle of jobs, each waiting for the next."""
+    """Return the rows of a cycle of jobs in which each waits for the next; `among` are rows that contain one."""
     waits_for = {job: on for job, on in zip(edges.job.tolist(), edges.on.tolist(), strict=True) if {job, on} <= among}
     seen: dict[int, None] = {}
     job = min(waits_for)
@@ -370,7 +394,7 @@ def _circle(edges: Edges, among: set[int]) -> list[int]:
 
 
 def conditions_on_absent_jobs(workload: Workload) -> str | None:
-    """Return, in words, how many jobs depend on jobs that are not here; None if none do."""
+    """Return, in words, how many jobs have conditions on jobs that are not in the workload; None if none have."""
     if workload.after is None:
         return None
     waits = workload.after.waits

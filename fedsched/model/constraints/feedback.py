@@ -1,4 +1,4 @@
-"""Feedback: a user submits the next job after a think time that begins at the end of the preceding job [45]."""
+"""Feedback: a user submits a job some seconds, the think time, after the end of its preceding job [45]."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ NO_JOB = -1.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Feedback(JobColumns):
-    """The id of each job's preceding job, and the seconds from its end to this job's submit; -1 = none.
+    """The id of each job's preceding job, and the think time: the seconds from that job's end to this job's submit.
 
-    Think times do not change if submits are moved onto another clock.
+    Both are -1 if a job follows no other. Think times do not change if submits are moved onto another clock.
     """
 
     PREFIX = "feedback."
@@ -38,7 +38,7 @@ class Feedback(JobColumns):
 
     @classmethod
     def of(cls, given: Feedback | Mapping[str, ArrayLike], ids: NDArray[np.int64]) -> Feedback | None:
-        """Return the feedback of these jobs; None if no job follows another."""
+        """Return the checked feedback of these jobs; None if no job follows another."""
         if isinstance(given, Feedback):
             return given
         if not isinstance(given, Mapping) or set(given) != set(cls.NAMES):
@@ -58,11 +58,14 @@ class Feedback(JobColumns):
         return cls(preceding, think) if follows.any() else None
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """Return the preceding jobs and the think times."""
+        """Return the columns of preceding jobs and of think times by name."""
         return {"preceding": self.preceding, "think_time": self.think_time}
 
     def renumbered(self, new: Mapping[int, int]) -> Feedback | None:
-        """Return the feedback for new job ids; jobs with a preceding job that has no new id follow none."""
+        """Return the feedback for new job ids (`new` maps old ids to new ones); None if no job follows another.
+
+        A job follows no other if its preceding job has no new id.
+        """
         preceding = np.array([new.get(int(job), NO_JOB) for job in self.preceding.tolist()], dtype=np.float64)
         think = np.where(preceding == NO_JOB, NO_JOB, self.think_time)
         return self.of({"preceding": preceding, "think_time": think}, np.arange(preceding.size))
@@ -72,7 +75,10 @@ class Feedback(JobColumns):
 
 
 def followers_of(workload: Workload) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return the rows of jobs that follow others here, the rows of those others, and the think times in seconds."""
+    """Return the rows of jobs with a preceding job in the workload, the rows of their preceding jobs, and think times.
+
+    Think times are in seconds.
+    """
     if workload.feedback is None:
         none = np.zeros(0, dtype=np.int64)
         return none, none, np.zeros(0)
@@ -84,7 +90,11 @@ def followers_of(workload: Workload) -> tuple[NDArray[np.int64], NDArray[np.int6
 
 
 def submits_after(workload: Workload, over: NDArray[np.float64], cancelled: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return each job's submit time, given end times (NaN: no end); as recorded if its preceding job has none."""
+    """Return each job's submit time in seconds, given the jobs' end times `over` (NaN: no end).
+
+    A job with a preceding job is submitted at that job's end plus the think time. Its recorded submit stays if there
+    is no such end, or if the job was `cancelled` before that time.
+    """
     rows, on, think = followers_of(workload)
     submit = np.array(workload.submit)
     moved = over[on] + think
@@ -95,7 +105,7 @@ def submits_after(workload: Workload, over: NDArray[np.float64], cancelled: NDAr
 
 
 def feedback_of_absent_jobs(workload: Workload) -> str | None:
-    """Return, in words, how many jobs follow jobs that are not here; None if none do."""
+    """Return, in words, how many jobs have a preceding job that is not in the workload; None if none have."""
     if workload.feedback is None:
         return None
     asked = workload.feedback.preceding

@@ -27,7 +27,7 @@ _HOLD = re.compile(rf"({NUMBER})-({NUMBER})")
 
 
 class Hold(NamedTuple):
-    """An interval in which a job may not start; it may start at its end."""
+    """An interval in seconds in which a job may not start; it may start at the interval's end."""
 
     begin: float
     end: float
@@ -50,7 +50,7 @@ class Holds(JobLists):
 
     @classmethod
     def listed(cls, given: Any, whose: str) -> list[Hold]:
-        """Return the holds in a text, or in pairs; errors name the job."""
+        """Return the holds in a text, or in pairs: see `holds_of`."""
         return holds_of(given, whose)
 
     @property
@@ -59,11 +59,11 @@ class Holds(JobLists):
         return int((np.diff(self.first) > 0).sum())
 
     def holds(self, row: int) -> list[Hold]:
-        """Return the holds of one job."""
+        """Return the holds of the job in this row, in order."""
         return self.entries(row)
 
     def moved(self, onto: Callable[[Floats], Floats]) -> Self:
-        """Return the holds on another clock; parts before its 0 are dropped."""
+        """Return the holds with begins and ends mapped by `onto`; parts before 0 are dropped."""
         begin, end = np.maximum(onto(self.begin), 0.0), np.maximum(onto(self.end), 0.0)
         kept = begin < end
         many = np.bincount(self.owner[kept], minlength=self.first.size - 1)
@@ -75,20 +75,23 @@ class Holds(JobLists):
     # ---- the meaning of holds
 
     def after_holds(self, moment: Floats) -> Floats:
-        """Return, for each job, its moment, or the end of the hold that contains this moment."""
+        """Return `moment`, one time per job, with each time in a hold of its job moved to the end of that hold."""
         found = [self.eligible_from(row, time, time) for row, time in enumerate(moment.tolist())]
         return np.array(found, dtype=np.float64)
 
     def eligible_from(self, row: int, moment: float, time: float) -> float:
-        """Return from when a job may start if, without holds, it might from `moment` on; `time` is now.
+        """Return from when on the job in this row may start, if it might from `moment` on without holds.
 
-        This is the end of the last hold that has begun by `moment` or `time`, if that end is later.
+        This is the later of `moment` and the end of the last hold that begins by `moment` or by now (`time`).
         """
         ends = [hold.end for hold in self.holds(row) if hold.begin <= max(moment, time)]
         return max(moment, *ends[-1:], moment)
 
     def unheld_intervals(self, row: int, since: float, until: float) -> list[tuple[float, float]]:
-        """Return the intervals, in order, in which a job that waits from `since` to `until` is not held."""
+        """Return the intervals, in order, in which a job that waits from `since` to `until` is not held.
+
+        The last interval ends at `until`; it is empty, or begins after its end, if a hold covers `until`.
+        """
         found, begin = [], since
         for hold in self.holds(row):
             if hold.end > begin and hold.begin < until:
@@ -98,7 +101,10 @@ class Holds(JobLists):
 
 
 def holds_of(entry: Any, whose: str) -> list[Hold]:
-    """Return the holds in a text, or in (begin, end) pairs; holds that touch are joined; errors name the job."""
+    """Return the holds in a text, or in (begin, end) pairs, sorted; holds that touch are joined; [] for None or NaN.
+
+    Raise if one is invalid; `whose` names the job in errors.
+    """
     if entry is None or entry != entry:
         return []
     given = _read(entry, whose) if isinstance(entry, str) else [_hold(one, whose) for one in entry]
@@ -141,7 +147,10 @@ def _hold(given: Any, whose: str) -> Hold:
 
 
 def holds_begun_by(workload: Workload, time: float) -> Holds | None:
-    """Return the holds that begin by a time (the workload's own object if none begins later); None if there is none."""
+    """Return the workload's holds that begin at `time` or earlier; None if there are none.
+
+    It is the workload's own object if none begins later.
+    """
     held = workload.held
     if held is None or (held.begin <= time).all():
         return held
@@ -150,13 +159,16 @@ def holds_begun_by(workload: Workload, time: float) -> Holds | None:
 
 
 def hold_at(workload: Workload, row: int, time: float) -> Hold | None:
-    """Return the hold of a job at a time; None if it is not held then."""
+    """Return the hold that the job in this row is under at a time; None if it is not held then."""
     holds = [] if workload.held is None else workload.held.holds(row)
     return next((hold for hold in holds if hold.begin <= time < hold.end), None)
 
 
 def eligible_after_holds(schedule: Schedule, since: Floats) -> Floats:
-    """Return since when each job was eligible; `since` is the same without holds. For checks."""
+    """Return since when each job of a schedule was eligible, if it was so from `since` on without holds.
+
+    This is `since`, or the end of the last hold that ended by the job's start if that is later. Checks use it.
+    """
     found, held = since.copy(), schedule.workload.held
     given = schedule.start if schedule.promises is None else schedule.promises.time  # holds do not apply after that
     for row in range(0 if held is None else len(since)):
@@ -167,7 +179,10 @@ def eligible_after_holds(schedule: Schedule, since: Floats) -> Floats:
 
 
 def broken_holds(schedule: Schedule) -> Iterator[str]:
-    """Yield an error for each job of a schedule that was given nodes while it was held."""
+    """Yield an error for each job of a schedule that started, or was promised its nodes, while it was held.
+
+    Lost runs count as well; starts before t0 are not checked.
+    """
     workload, lost = schedule.workload, schedule.lost
     if workload.held is None:
         return

@@ -1,4 +1,4 @@
-"""Slack, by how long a plan may delay each job as its user allows, and the delays that plans choose within it [71]."""
+"""Slack: by how many seconds a user allows plans to delay a job; and the delays that plans choose within it [71]."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": HOUR, "d": 24 * HOUR}
 
 
 class Slack(JobNumbers):
-    """The seconds by which plans may delay each job; 0 = not at all."""
+    """The slack of each job: the seconds by which plans may delay it; 0 = not at all."""
 
     __slots__ = ()
     NAMES = ("slack",)
@@ -49,7 +49,7 @@ def parse_seconds(text: str) -> float | None:
 
 
 def parse_slack(text: str) -> float:
-    """Return the seconds of a command-line slack."""
+    """Return the seconds of a command-line slack, such as "4h"; raise if it is not a time."""
     if (seconds := parse_seconds(text)) is None:
         raise ValueError(
             f"put_off={shortened(repr(text))} must be a time: 4h, 90m, 1.5d, 600 (seconds); 0 removes it."
@@ -58,32 +58,35 @@ def parse_slack(text: str) -> float:
 
 
 def slack_of(workload: Workload) -> Floats:
-    """Return, in seconds, by how long plans may delay each job."""
+    """Return each job's slack, the seconds by which plans may delay it; 0 if the workload states none."""
     return np.zeros(len(workload)) if workload.slack is None else workload.slack.values
 
 
 def delay_origin(workload: Workload, t0: float) -> Floats:
-    """Return the time from which a job's delay counts: the latest of its submit, t0, and its user's earliest start."""
+    """Return, for each job, the time from which its delay counts: the latest of submit, t0 and asked earliest start."""
     since = np.maximum(workload.submit, t0)
     return since if workload.begin is None else np.maximum(since, workload.begin.begin)
 
 
 def with_delays(workload: Workload, t0: float, delays: Floats | Ints) -> Workload:
-    """Return the jobs with their delays as earliest starts."""
+    """Return the jobs with earliest starts that delay each job by `delays` seconds from its `delay_origin` on.
+
+    Jobs without a delay keep their earliest starts.
+    """
     begin = np.zeros(len(workload)) if workload.begin is None else workload.begin.begin
     moved = np.where(delays > 0, delay_origin(workload, t0) + delays, begin)
     return replace(workload, begin=EarliestStarts.of(moved, workload.id))
 
 
 def latest_delayed_time(workload: Workload, t0: float) -> float:
-    """Return the latest time to which a plan may delay a job; −inf if no job may be delayed."""
+    """Return the latest time to which a plan may delay any job; −inf if the workload states no slack."""
     if workload.slack is None or not len(workload):
         return -np.inf
     return float((delay_origin(workload, t0) + workload.slack.values).max())
 
 
 def delayed_until(schedule: Schedule) -> Floats:
-    """Return the time to which the plan of a schedule delays each job; −inf if it does not delay it."""
+    """Return the time until which the schedule's plan delays each job; −inf if the plan does not delay the job."""
     if schedule.delays is None:
         return np.full(len(schedule), -np.inf)
     since = delay_origin(schedule.workload, schedule.t0)
@@ -91,7 +94,7 @@ def delayed_until(schedule: Schedule) -> Floats:
 
 
 def broken_delays(schedule: Schedule) -> Iterator[str]:
-    """Yield an error for each delay of a schedule that exceeds its job's slack or is not kept by the job's start."""
+    """Yield an error for each job that is delayed by more than its slack, or starts before its delay is over."""
     if schedule.delays is None:
         return
     workload, delays, start = schedule.workload, schedule.delays, schedule.start
@@ -104,7 +107,7 @@ def broken_delays(schedule: Schedule) -> Iterator[str]:
 
 
 def in_words(schedule: Schedule) -> list[str]:
-    """Return, in words, how many jobs the plan of a schedule delays, and by how long."""
+    """Return one text that says how many jobs a schedule's plan delays, and by how long; [] if it states no delays."""
     if schedule.delays is None:
         return []
     late = schedule.delays[schedule.delays > 0.0]

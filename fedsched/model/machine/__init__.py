@@ -1,4 +1,4 @@
 """The machine: node groups, clusters and federations, their partitions, node features and limits.
 
-Plain numbers and names come in. Checked, frozen objects go out.
+The classes take plain numbers and names, check them, and are read-only.
 """

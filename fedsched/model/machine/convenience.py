@@ -1,4 +1,4 @@
-"""Methods of `Federation` that read and write files."""
+"""The methods of `Federation` that read and write files."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 
 class FederationConvenience:
-    """Methods of `Federation` that read and write files."""
+    """Base class of `Federation` with the methods that read and write files."""
 
     __slots__ = ()
 
     @classmethod
     def example(cls, name: str = "example") -> Federation:
-        """Return a federation that ships with the package: `example`, or a teaching one after the thesis's figures."""
+        """Return the federation of this name that ships with the package: `example`, or a small teaching example."""
         from fedsched.io.platforms.toml import read_example_federation
 
         return read_example_federation(name)
@@ -30,7 +30,7 @@ class FederationConvenience:
         return read_federation(path)
 
     def write(self: Federation, path: str | Path) -> None:
-        """Write the federation to a TOML file; `read` returns it unchanged."""
+        """Write the federation to a TOML file, from which `read` returns an equal federation."""
         from fedsched.io.platforms.toml import write_federation
 
         write_federation(self, path)

@@ -1,7 +1,8 @@
-"""Counters: how much of each limit a job uses, and how many tasks of an array may run together [43].
+"""Counters: what running jobs use of each limit, such as the nodes of one user's jobs [43].
 
-A job on nodes that hold different numbers of its tasks uses an amount that depends on its placement [76]. Its `weight`
-is then the lower bound, which is known in advance.
+Each limit of a user, account, QOS or partition makes counters, and so does an array that limits how many of its tasks
+run at a time. If a job's nodes may hold different numbers of its tasks, the amount that it uses depends on its
+placement [76]. The entry's `weight` is then a lower bound.
 """
 
 from __future__ import annotations
@@ -31,7 +32,12 @@ _ARRAY = re.compile(r"(.+)%(\d{1,9})")
 
 
 class Counters(NamedTuple):
-    """What limits count: an amount per counter, and one entry per job and counter that it uses."""
+    """All counters of a workload on a federation, as arrays.
+
+    `amount` is the most that the jobs of a counter may use together, and `names` says what each counter limits. There
+    is one entry for each job and each counter that it uses: its `counter`, its `job` (a row), and `weight`, which is
+    how much the job uses.
+    """
 
     amount: NDArray[np.int64]
     counter: NDArray[np.int64]  # in ascending order
@@ -42,7 +48,7 @@ class Counters(NamedTuple):
     names: tuple[str, ...]
 
     def amounts_used(self, entries: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return what runs on these nodes (entries × groups) use of the counters of these entries."""
+        """Return how much each of these entries uses of its counter if its job runs on `counts` (entries × groups)."""
         found, row = self.weight[entries], self.row[entries]
         found[row >= 0] = (counts[row >= 0] * self.of_node[row[row >= 0]]).sum(axis=1)
         return found
@@ -73,12 +79,15 @@ def counters_of(workload: Workload, federation: Federation) -> Counters:
 
 
 def first_counter(workload: Workload, federation: Federation) -> str:
-    """Return the name of the first counter that limits some of these jobs; '' if there is none."""
+    """Return the name of the first counter that limits some of these jobs, such as "user '7'"; '' if there is none."""
     return next(iter(counters_of(workload, federation).names), "")
 
 
 def limit_exceeded_alone(workload: Workload, federation: Federation, row: int, counts: NDArray[np.int64]) -> str:
-    """Return, in words, the limit that a job on these nodes exceeds all by itself; '' if there is none."""
+    """Return, in words, a limit that the job in this row exceeds alone if it runs on `counts` nodes of each group.
+
+    '' if it exceeds none.
+    """
     counters = counters_of(workload, federation)
     entries = np.flatnonzero(counters.job == row)
     taken = counters.amounts_used(entries, np.tile(counts, (entries.size, 1)))
@@ -104,13 +113,16 @@ def _of_limits(workload: Workload, federation: Federation) -> Iterator[_Counter]
 
 
 def _parts(workload: Workload) -> dict[str, NDArray[np.int64]]:
-    """Return the least amount of each counted thing that a job uses while it runs."""
+    """Return, for "jobs", "nodes" and "cpus", the least amount that each job uses while it runs."""
     cpus = counted_tasks(workload) * _cpus(workload)
     return {"jobs": np.ones(len(workload), dtype=np.int64), "nodes": workload.tasks, "cpus": cpus}
 
 
 def _cpus(workload: Workload) -> NDArray[np.int64]:
-    """Return the CPUs of each counted task; a whole node counts the CPUs of all its tasks, unless the job is uneven."""
+    """Return, for each job, the CPUs of one of its `counted_tasks`, at least 1.
+
+    If the job counts whole nodes and is not uneven, these are the CPUs of all tasks of a node.
+    """
     demand = {} if workload.demand is None else workload.demand.columns()
     one = np.ones(len(workload), dtype=np.int64)
     return np.maximum(np.asarray(demand.get("cpu", one), dtype=np.int64), 1)
@@ -119,7 +131,11 @@ def _cpus(workload: Workload) -> NDArray[np.int64]:
 def _by_nodes(
     workload: Workload, federation: Federation, job: NDArray[np.int64], what: NDArray[Any]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return each entry's row of the table of amounts per node (-1 = none), and the table."""
+    """Return each entry's row in a table of amounts per node (-1 = none), and the table (rows × groups).
+
+    Only entries of uneven jobs for nodes or CPUs have a row: what the job uses on one node of each group. `job` and
+    `what` are the entries' jobs and counted things.
+    """
     uneven, fits = uneven_fits(workload, federation)
     place, row = np.full(len(workload), -1), np.full(job.size, -1)
     place[uneven] = np.arange(uneven.size)
@@ -132,7 +148,7 @@ def _by_nodes(
 
 
 def _grouped(texts: NDArray[Any]) -> tuple[list[str], list[NDArray[np.int64]]]:
-    """Return the distinct texts, and the rows of each."""
+    """Return the distinct texts, sorted, and for each of them the rows that have it."""
     names, which = distinct(texts)
     order = np.argsort(which, kind="stable")
     return names, np.split(order, np.cumsum(np.bincount(which, minlength=len(names)))[:-1])
@@ -155,7 +171,7 @@ def _of_arrays(workload: Workload) -> Iterator[_Counter]:
 
 
 def _of_partitions(workload: Workload, federation: Federation) -> Iterator[_Counter]:
-    """Yield a counter for each job that some placement may put on more nodes than its partition allows."""
+    """Yield a counter for each uneven job that some placement puts on more nodes than its partition allows."""
     uneven = are_uneven(workload)
     most = {one.name: one.max_nodes for one in federation.partitions if one.max_nodes is not None}
     if not uneven.any() or not most:

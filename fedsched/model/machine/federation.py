@@ -1,4 +1,4 @@
-"""Node groups, clusters and federations: the machine that jobs run on."""
+"""The classes of the machine that jobs run on: node groups, clusters, pools and federations."""
 
 from __future__ import annotations
 
@@ -55,29 +55,31 @@ MOST_NODES = 2**31 - 1  # of a group: sums over groups and products with tasks s
 
 @dataclass(frozen=True, slots=True)
 class NodeGroup:
-    """Identical nodes of one cluster; a node runs one task at a time. Defaults are marked as assumed.
+    """A group of identical nodes of one cluster; a node runs one task at a time unless jobs share nodes.
+
+    Default speeds and watts are marked as assumed.
 
     Parameters
     ----------
     count
         The number of nodes.
     speed
-        How much faster than a reference node they are: a job's run time is divided by it.
+        The speed relative to a reference node: the computing part of a job's run time is divided by it.
     busy_watts, idle_watts
-        What a node draws while it runs a task, and while it is idle.
+        The watts that a node draws while it runs a task, and while it is idle.
     name
         The name of the group.
     features
-        Words; jobs may ask for nodes with some of them, by their label "features".
+        Words that describe the nodes; jobs may ask for nodes with some of these, by their label "features".
     resources
-        Amounts by name, of which jobs may ask for enough, by their `demand`: (("cpu", 40), ("gpu", 2)).
+        What a node has, as amounts by name: (("cpu", 40), ("gpu", 2)). Jobs demand amounts by their `demand`.
     weight
         Among equally fast groups of a cluster, jobs take the one of the least weight first.
     off_watts
-        What a node draws while it is off, if the federation's `power` switches idle nodes off.
+        The watts that a node draws while it is off, if the federation's `power` switches idle nodes off.
     boot_seconds, boot_watts, shutdown_seconds, shutdown_watts
-        How long booting and shutting down take, and what a node draws meanwhile: by default the busy watts while it
-        boots and the idle watts while it shuts down.
+        How long booting and shutting down take, and the watts that a node draws meanwhile: by default the busy watts
+        while it boots and the idle watts while it shuts down.
     nodes
         The numbers of the group's nodes in its cluster ("0-15,20") if they are not the next ones; then all groups of
         the cluster need it.
@@ -144,13 +146,13 @@ class NodeGroup:
 
     @property
     def switching(self) -> tuple[float | None, float, float | None, float, float | None]:
-        """Return off_watts, boot_seconds, boot_watts, shutdown_seconds and shutdown_watts."""
+        """Return the tuple (off_watts, boot_seconds, boot_watts, shutdown_seconds, shutdown_watts)."""
         return self.off_watts, self.boot_seconds, self.boot_watts, self.shutdown_seconds, self.shutdown_watts
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """One or more node groups behind one uplink.
+    """A cluster: one or more node groups behind one uplink.
 
     Parameters
     ----------
@@ -211,7 +213,7 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """An amount of something that jobs hold besides nodes: licences of one kind, gigabytes of a burst buffer.
+    """A pool: a limited amount that jobs hold besides nodes, such as licences or gigabytes of a burst buffer.
 
     Parameters
     ----------
@@ -380,14 +382,20 @@ class Federation(FederationConvenience):
 
     @property
     def turns(self) -> NDArray[np.int64]:
-        """Return the rank of each group among equally fast ones: the least weight first, then the fewest partitions."""
+        """Return each group's rank, by which jobs choose among equally fast groups: the lowest rank first.
+
+        Ranks go by weight, then by the number of partitions that have the group. Groups equal in both share a rank.
+        """
         weights = np.array([group.weight for group in self.groups], dtype=np.int64)
         shared = self.groups_of_partitions().sum(axis=0) if self.partitions else np.zeros_like(weights)
         return np.unique(np.stack([weights, shared]), axis=1, return_inverse=True)[1].reshape(-1)
 
     @property
     def binds_by_labels(self) -> bool:
-        """Return whether some nodes are open only to jobs that ask for them."""
+        """Return whether what a job asks for may keep it off some nodes.
+
+        That is so if there are partitions, node features, reservations, pools of one cluster, or resources of nodes.
+        """
         asked = bool(self.partitions) or self.has_features or bool(reserved_names(self))
         asked = asked or any(pool.cluster is not None for pool in self.pools)
         return asked or any(group.resources for group in self.groups)
@@ -399,7 +407,7 @@ class Federation(FederationConvenience):
 
     @property
     def groups(self) -> tuple[NodeGroup, ...]:
-        """Return every node group, cluster by cluster: the model's index g."""
+        """Return all node groups, cluster by cluster; other code refers to a group by its index here."""
         return tuple(group for cluster in self.clusters for group in cluster.groups)
 
     @property
@@ -432,7 +440,7 @@ class Federation(FederationConvenience):
         return tuple(k for k, cluster in enumerate(self.clusters) for _ in cluster.groups)
 
     def cluster_index(self, name: str) -> int:
-        """Return the index of the cluster with that name."""
+        """Return the index of the cluster with that name; raise if there is none."""
         names = [cluster.name for cluster in self.clusters]
         if name not in names:
             raise unknown_name("cluster", name, names)
@@ -441,7 +449,7 @@ class Federation(FederationConvenience):
     def clusters_of_sites(self, sites: Sequence[str]) -> list[int]:
         """Return the cluster index of each of a workload's sites.
 
-        Sites are matched by name; sites that are named after a log's partitions 1..K are matched by position.
+        Sites are matched by name; if all sites are numbers from 1 to K, by position. Raise if a site has no cluster.
         """
         names = [cluster.name for cluster in self.clusters]
         if all(site in names for site in sites):
@@ -452,27 +460,30 @@ class Federation(FederationConvenience):
         raise unknown_name("site (no cluster has this name)", stranger, names)
 
     def knows_sites(self, sites: Sequence[str]) -> bool:
-        """Return whether each of a workload's sites is one of the clusters: see `clusters_of_sites`."""
+        """Return whether each of a workload's sites matches a cluster by name or position: see `clusters_of_sites`."""
         names = [cluster.name for cluster in self.clusters]
         numbered = all(1 <= (digits_of(site) or 0) <= len(names) for site in sites)
         return numbered or all(site in names for site in sites)
 
     def groups_allowed(self, sites: Sequence[str], allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return jobs × groups: whether a job that may use these of a workload's sites may use a group.
+        """Return jobs × groups: whether the group belongs to the cluster of a site that the job may use.
 
         Parameters
         ----------
         sites
             The workload's sites.
         allowed
-            Which of them each job may use: booleans of shape (jobs, sites).
+            Which sites each job may use: booleans of shape (jobs, sites).
         """
         of_cluster = np.zeros((len(allowed), len(self.clusters)), dtype=np.bool_)
         of_cluster[:, self.clusters_of_sites(sites)] = allowed
         return of_cluster[:, np.array(self.group_cluster)]
 
     def admits(self, workload: Workload) -> NDArray[np.bool_]:
-        """Return which jobs their partition and reservation admit, and find enough nodes with what they ask for."""
+        """Return, for each job, whether this federation can run it.
+
+        Its partition and its reservation must admit it, and enough nodes must have what it asks for.
+        """
         from fedsched.model.jobs.admission import refusals
 
         admitted = np.ones(len(workload), dtype=np.bool_)
@@ -498,7 +509,7 @@ class Federation(FederationConvenience):
         idle_watts: float = DEFAULT_IDLE_WATTS,
         name: str = "cluster",
     ) -> Federation:
-        """Return one cluster of identical nodes: the classic machine of a workload log.
+        """Return a federation of one cluster of identical nodes, which is the usual machine of a workload log.
 
         Parameters
         ----------
@@ -519,7 +530,7 @@ class Federation(FederationConvenience):
 
     @classmethod
     def of(cls, *sizes: int, uplink: float | str = UNLIMITED, name: str = "federation") -> Federation:
-        """Return a federation of equal-speed clusters with the given node counts.
+        """Return a federation of clusters C1, C2, … with these numbers of nodes, all of speed 1.
 
         Parameters
         ----------
@@ -555,7 +566,7 @@ class Federation(FederationConvenience):
 
 
 def _groups_of(name: str, given: object) -> tuple[NodeGroup, ...]:
-    """Return a cluster's node groups, which may be given as several groups, one group, or a number of nodes."""
+    """Return a cluster's node groups; `given` is several groups, one group, or a number of nodes; else raise."""
     if isinstance(given, NodeGroup):
         return (given,)
     if is_number(given) and not isinstance(given, float):
@@ -571,7 +582,10 @@ def _groups_of(name: str, given: object) -> tuple[NodeGroup, ...]:
 
 
 def _rate_of(name: str, uplink: object) -> float:
-    """Return an uplink's rate in bytes a second; an assumed figure stays marked as assumed."""
+    """Return an uplink's bandwidth in bytes a second, from a number or a text like "1.25G"; raise if it is neither.
+
+    An assumed number stays marked as assumed.
+    """
     rate = bytes_a_second(uplink) if isinstance(uplink, str) else uplink
     if isinstance(rate, bool) or not isinstance(rate, Real):
         raise FederationError(
@@ -582,7 +596,7 @@ def _rate_of(name: str, uplink: object) -> float:
 
 
 def _shortened(ranges: str, nodes: int) -> str:
-    """Return a text of node ranges; a long one is cut to the first range and the number of nodes."""
+    """Return a text of node ranges; five ranges or more are cut to the first range and the number of nodes."""
     return ranges if ranges.count(",") < 4 else f"{ranges.split(',')[0]}, … {nodes:,} nodes"
 
 

@@ -1,4 +1,4 @@
-"""Limits: how much a user, account, QOS or partition may use at a time [43]."""
+"""Limits: how many jobs, nodes and CPUs a user, account, QOS or partition may use at a time [43]."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ MOST = 2**31 - 1  # of a limit: sums stay exact
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How much each user (or account, ...) may use at a time; jobs over a full limit wait without blocking others.
+    """A limit on what each user (or account, QOS, partition) uses at a time.
+
+    Jobs that would exceed it wait without blocking other jobs.
 
     Parameters
     ----------
@@ -74,17 +76,20 @@ class Limit:
 
     @property
     def where(self) -> str:
-        """Return the limit's name for errors."""
+        """Return how errors call the limit: "Limit of 'user'"."""
         return f"Limit of {self.of!r}"
 
     @property
     def most(self) -> tuple[tuple[str, int | None], ...]:
-        """Return the limit of each counted thing; None = unlimited."""
+        """Return pairs of what is counted ("jobs", "nodes", "cpus") and the most of it; None = unlimited."""
         return tuple((field, getattr(self, field)) for field in COUNTED)
 
     @property
     def by_shape(self) -> str:
-        """Return the part of the limit that depends on the jobs' shapes; empty if none does."""
+        """Return "nodes" if the limit counts nodes, else "CPUs" if it counts CPUs, else "".
+
+        What a job uses of these depends on its shape.
+        """
         return "nodes" if self.nodes is not None else "CPUs" if self.cpus is not None else ""
 
     def __str__(self) -> str:
@@ -94,7 +99,7 @@ class Limit:
 
 
 def without_node_limits(federation: Federation) -> Federation:
-    """Return the federation with its limits on nodes removed."""
+    """Return the federation with its limits on nodes removed; limits on jobs and CPUs stay."""
     if all(limit.nodes is None for limit in federation.limits):
         return federation
     others = (limit for limit in federation.limits if limit.jobs is not None or limit.cpus is not None)
@@ -102,7 +107,7 @@ def without_node_limits(federation: Federation) -> Federation:
 
 
 def check_limits(federation: str, limits: tuple[Limit, ...]) -> None:
-    """Raise if one is not a `Limit`, or occurs twice."""
+    """Raise if an item of a federation's limits is not a `Limit`, or occurs twice."""
     for k, limit in enumerate(limits):
         if not isinstance(limit, Limit):
             raise FederationError(f"Federation {federation!r}: limits={limit!r} must be a Limit.")
@@ -121,7 +126,10 @@ def _numbers(workload: Workload) -> NDArray[np.object_]:
 
 
 def names_limited_by(workload: Workload, federation: Federation, of: str) -> NDArray[Any]:
-    """Return each job's user, account, QOS or partition, as `of` says; '' if it has none."""
+    """Return each job's user, account, QOS or partition, as `of` says; '' if it has none.
+
+    A job that names no partition is in the default partition, if there is one.
+    """
     if of == "user":
         return users_of(workload)
     texts = workload.label(of)
@@ -130,7 +138,7 @@ def names_limited_by(workload: Workload, federation: Federation, of: str) -> NDA
 
 
 def limited_names(limit: Limit, workload: Workload, federation: Federation) -> NDArray[Any]:
-    """Return the user, account, ... by which each job is limited; '' for jobs that the limit does not bind."""
+    """Return each job's user, account, QOS or partition that this limit binds; '' for jobs that it does not bind."""
     whose = names_limited_by(workload, federation, limit.of)
     if not limit.names:
         return whose
@@ -146,7 +154,7 @@ def _among(texts: NDArray[Any], names: tuple[str, ...]) -> NDArray[np.bool_]:
 
 
 def limits_without_jobs(workload: Workload, federation: Federation) -> list[str]:
-    """Return the limits that bind none of these jobs, a few words each."""
+    """Return a text for each limit that binds no job here, or has names of users, accounts, … that no job has."""
     said = []
     for limit in federation.limits:
         there = set(distinct(names_limited_by(workload, federation, limit.of))[0]) - {""}

@@ -1,4 +1,4 @@
-"""Features: what nodes offer and jobs require, in Slurm's syntax: "gpu&ib|bigmem" [41]."""
+"""Features: words that describe nodes, which jobs may require in Slurm's syntax: "gpu&ib|bigmem" [41]."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ FEATURE = re.compile(r"[^\s&|,;\[\]()*\"']+")
 
 
 def alternatives(text: str) -> tuple[frozenset[str], ...]:
-    """Return the sets of features of which a node must have at least one in full; empty if nothing is required."""
+    """Return the sets of features in a job's request: a node must have all features of at least one of the sets.
+
+    Empty if nothing is required. Raise if a name is invalid.
+    """
     if not text.strip():
         return ()
     found = []
@@ -36,7 +39,10 @@ def alternatives(text: str) -> tuple[frozenset[str], ...]:
 
 
 def have_features(texts: NDArray[Any], ids: NDArray[np.int64], groups: Sequence[Iterable[str]]) -> NDArray[np.bool_]:
-    """Return jobs × groups: whether the group's nodes have the features that the job asks for."""
+    """Return jobs × groups: whether the group's nodes have the features that the job asks for.
+
+    `texts` are the jobs' requests; a job that asks for nothing may use every group. Raise if a request is invalid.
+    """
     names, which = distinct(texts)
     there = [frozenset(features) for features in groups]
     table = np.ones((len(names), len(there)), dtype=np.bool_)

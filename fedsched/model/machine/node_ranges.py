@@ -1,4 +1,4 @@
-"""Node numbers of a cluster, from 0 on, as text: "all", "0-15,20"; and the group of each node."""
+"""Functions on the node numbers of a cluster, from 0 on: their texts, such as "all" or "0-15,20", and their groups."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RANGE = re.compile(r"(\d{1,10})(?:-(\d{1,10}))?", re.ASCII)
 
 
 def ranges_of(text: str, where: str) -> Iterator[tuple[int, int]]:
-    """Yield the first and last node of each range in a text; 0 and -1 for all nodes."""
+    """Yield the first and last node of each range in a text; 0 and -1 for "all"; raise if it is no such text."""
     if text.lower() == ALL:
         yield 0, -1
         return
@@ -34,7 +34,7 @@ def ranges_of(text: str, where: str) -> Iterator[tuple[int, int]]:
 
 
 def check_node_count(cluster: str, nodes: int) -> None:
-    """Raise if a cluster has too many nodes to store them one by one, before memory is allocated."""
+    """Raise if a cluster has more than 10 million nodes, which are too many to store one by one."""
     if nodes > MOST_SINGLE_NODES:
         raise FederationError(
             f"Cluster {cluster!r}: its {nodes:,} nodes are more than the {MOST_SINGLE_NODES:,} that partitions, "
@@ -43,7 +43,10 @@ def check_node_count(cluster: str, nodes: int) -> None:
 
 
 def named_nodes(cluster: str, text: str, clusters: Mapping[str, int], where: str) -> NDArray[np.bool_]:
-    """Return which nodes of a cluster a text names; `clusters` maps cluster names to numbers of nodes."""
+    """Return, for each node of a cluster, whether a text names it; raise if the cluster or a node is unknown.
+
+    `clusters` maps cluster names to numbers of nodes; `where` begins the errors.
+    """
     if cluster not in clusters:
         raise FederationError(f"{where}: there is no such cluster; known: {', '.join(clusters)}.")
     check_node_count(cluster, nodes := clusters[cluster])
@@ -57,7 +60,11 @@ def named_nodes(cluster: str, text: str, clusters: Mapping[str, int], where: str
 
 
 def groups_of_nodes(cluster: str, groups: Sequence[tuple[int, str | None]]) -> NDArray[np.int64]:
-    """Return the group of each node; each group is (count, names of its nodes), or all groups take the next nodes."""
+    """Return the index of each node's group, by node number.
+
+    Each group is (its number of nodes, the text of their numbers). If all texts are None, groups take consecutive
+    nodes in order. Raise if the texts do not fit the numbers, or name a node twice.
+    """
     counts = [count for count, _ in groups]
     check_node_count(cluster, sum(counts))
     if all(text is None for _, text in groups):
@@ -77,7 +84,7 @@ def groups_of_nodes(cluster: str, groups: Sequence[tuple[int, str | None]]) -> N
 
 
 def ranges_text(nodes: Iterable[int]) -> str:
-    """Return ascending whole numbers as text: 0-15,20."""
+    """Return ascending whole numbers as a text of ranges: "0-15,20"."""
     parts = []
     for _, run in groupby(enumerate(nodes), key=lambda pair: pair[1] - pair[0]):
         members = [node for _, node in run]
@@ -86,10 +93,11 @@ def ranges_text(nodes: Iterable[int]) -> str:
 
 
 def atoms(group: NDArray[np.int64], sets: NDArray[np.bool_], unforeseen: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the atom of each node: an atom is all nodes of one group that are in the same sets.
+    """Return the number of each node's atom: an atom is the nodes of one group that are in the same sets.
 
-    `sets` and `unforeseen` are sets × nodes. For the unforeseen sets, an atom's nodes must also be neighbours among the
-    nodes that are alike otherwise. Atoms are numbered from 0, by group, then by their lowest node.
+    `sets` and `unforeseen` (both sets × nodes) say which nodes are in a set, such as a partition. Among nodes of one
+    group that are in the same `sets`, an atom is a run of successive nodes that are in the same `unforeseen` sets.
+    Atoms are numbered from 0, by group, then by their lowest node.
     """
     rows = np.packbits(sets, axis=0)
     both = np.ascontiguousarray(np.concatenate([group.astype(">i8").view(np.uint8).reshape(-1, 8).T, rows]).T)

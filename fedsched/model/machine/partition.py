@@ -48,8 +48,8 @@ class Partition:
     default
         Jobs that ask for no partition are here; without a default partition they may use every node.
     factor
-        Its weight in the priorities of its jobs, as Slurm's PriorityJobFactor; None (default) = 1. A factor in the
-        scheduler's slurm.conf takes precedence.
+        The partition's weight in the priorities of its jobs, as Slurm's PriorityJobFactor; None (default) = 1. A factor
+        in the scheduler's slurm.conf takes precedence.
 
     Examples
     --------
@@ -109,7 +109,10 @@ class Partition:
             )
 
     def members(self, clusters: Mapping[str, int]) -> dict[str, NDArray[np.bool_]]:
-        """Return which nodes of each cluster it has; `clusters` maps cluster names to numbers of nodes."""
+        """Return, for each cluster, which of its nodes the partition has.
+
+        `clusters` maps cluster names to numbers of nodes.
+        """
         for cluster, nodes in clusters.items():
             check_node_count(cluster, nodes)
         found = {cluster: np.zeros(nodes, dtype=np.bool_) for cluster, nodes in clusters.items()}
@@ -128,9 +131,10 @@ class Partition:
         *,
         called: str = "tasks",
     ) -> dict[int, str]:
-        """Return why jobs are refused here, by their index in the columns; `room` is the number of nodes here.
+        """Return the jobs that this partition refuses, by index, each with its first reason.
 
-        Errors use the word `called` for nodes: "tasks" if each task has a node of its own.
+        Each job is given by its number of nodes, requested seconds, account and QOS. `room` is the number of nodes of
+        this partition. Reasons call the jobs' nodes `called`: "tasks" if each task has a node of its own.
         """
         name = f"partition {self.name!r}"
         most = math.inf if self.max_nodes is None else self.max_nodes

@@ -1,4 +1,4 @@
-"""Gears: a node may run slower at less power; each job runs in one gear, the same on all of its nodes [77].
+"""Gears: lower speeds at which nodes draw less power; each job runs in one gear, the same on all its nodes [77].
 
 Gear 0 is full speed, at a node's busy watts. The part of a job that does not compute lasts equally long in any gear.
 """
@@ -31,7 +31,7 @@ MOST = 2.0**31 - 1
 
 
 class Gear(JobNumbers):
-    """The gear of each job, to which its times refer; 0 = full speed."""
+    """The gear in which each job runs; its run time and estimate are for this gear; 0 = full speed."""
 
     __slots__ = ()
     NAMES = ("gear",)
@@ -49,7 +49,7 @@ class Gear(JobNumbers):
 
 
 def checked_gears(given: Any, idle_watts: float) -> tuple[tuple[float, float], ...]:
-    """Return a group's gears as pairs of speed and watts; raise if they are invalid."""
+    """Return a group's gears as pairs of a share of full speed and watts; raise if they are invalid."""
     try:
         gears = tuple((float(speed), float(watts)) for speed, watts in given)
     except (TypeError, ValueError):
@@ -75,7 +75,7 @@ def checked_gears(given: Any, idle_watts: float) -> tuple[tuple[float, float], .
 
 
 def check_gears(name: str, groups: Sequence[NodeGroup]) -> None:
-    """Raise if groups have different gear speeds: all nodes of a job run in the same gear."""
+    """Raise if two groups have different gear speeds, because all nodes of a job run in the same gear."""
     first = [speed for speed, _ in groups[0].gears]
     for group in groups:
         if (own := [speed for speed, _ in group.gears]) != first:
@@ -86,12 +86,12 @@ def check_gears(name: str, groups: Sequence[NodeGroup]) -> None:
 
 
 def speeds_of(groups: Sequence[NodeGroup]) -> Floats:
-    """Return the speed of each gear, as a share of full speed."""
+    """Return the speed of each gear as a share of full speed; gear 0 comes first, with 1."""
     return np.array([1.0, *(speed for speed, _ in groups[0].gears)])
 
 
 def watts_in_gears(groups: Sequence[NodeGroup]) -> Floats:
-    """Return gears x groups: the watts of a node under a job."""
+    """Return gears × groups: the watts that a node of the group draws while it runs a job in the gear."""
     return np.array([[group.busy_watts, *(watts for _, watts in group.gears)] for group in groups], dtype=np.float64).T
 
 
@@ -99,7 +99,7 @@ def watts_in_gears(groups: Sequence[NodeGroup]) -> Floats:
 
 
 def gears_of(workload: Workload) -> Ints:
-    """Return the gear of each job."""
+    """Return the gear of each job; 0 if the workload states none."""
     return np.zeros(len(workload), dtype=np.int64) if workload.gear is None else workload.gear.values
 
 
@@ -118,7 +118,10 @@ def check_job_gears(workload: Workload, groups: Sequence[NodeGroup]) -> None:
 
 
 def stretch_computing(workload: Workload, ratio: Floats) -> dict[str, Floats]:
-    """Return run times, estimates and compute fractions of jobs if their computing lasts `ratio` times as long."""
+    """Return the jobs' columns runtime, estimate and compute_fraction if computing lasts `ratio` times as long.
+
+    The part of a job that does not compute lasts as long as before.
+    """
     share = workload.compute_fraction
     longer = share * ratio + (1.0 - share)
     same = ratio == 1.0
@@ -130,7 +133,10 @@ def stretch_computing(workload: Workload, ratio: Floats) -> dict[str, Floats]:
 
 
 def in_gear(workload: Workload, groups: Sequence[NodeGroup], gear: ArrayLike) -> Workload:
-    """Return the jobs in this gear (one for all, or one per job), with run times and estimates for it."""
+    """Return the jobs in another gear (one for all, or one per job), with run times and estimates for this gear.
+
+    Raise if the nodes lack the gear, or if jobs have alternatives or their own watts.
+    """
     check_gear_change(workload)
     own = gears_of(workload)
     wanted = np.broadcast_to(np.asarray(gear, dtype=np.int64), own.shape)
@@ -143,7 +149,7 @@ def in_gear(workload: Workload, groups: Sequence[NodeGroup], gear: ArrayLike) ->
 
 
 def check_gear_change(workload: Workload) -> None:
-    """Raise if jobs have alternatives or their own watts: these are not known for other gears."""
+    """Raise if jobs have alternatives or their own watts, which are not known for other gears."""
     if workload.alternatives is not None:
         raise ValueError(
             "Gears: the jobs have alternatives; leave them out first: dataclasses.replace(workload, alternatives=None)."

@@ -1,4 +1,7 @@
-"""Power caps: what they leave above the power of idle nodes, and what jobs are planned to draw, in milliwatts [70]."""
+"""Power caps: upper limits on the power that a cluster or the federation draws [70].
+
+Both what a cap leaves above the power of idle nodes, and what jobs are planned to draw above it, are in milliwatts.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,10 @@ MOST = 2.0**53  # milliwatts
 
 
 class PowerCap(NamedTuple):
-    """A cap: the groups that it limits, and what it leaves above their idle power, in milliwatts from each time on."""
+    """A power cap: its signal, which groups it limits (`covers`), and what it leaves above their idle power (`left`).
+
+    `left` has milliwatts from each of the signal's times on; below 0 if the cap is below the idle power.
+    """
 
     signal: Signal
     covers: NDArray[np.bool_]
@@ -43,33 +49,33 @@ class PowerCap(NamedTuple):
 
 
 def milliwatts(watts: float | Floats) -> Ints:
-    """Return watts as whole milliwatts."""
+    """Return watts as whole milliwatts, rounded, and at most 2**53."""
     return np.rint(np.minimum(1000.0 * np.asarray(watts, dtype=np.float64), MOST)).astype(np.int64)
 
 
 def is_capped(federation: Federation) -> bool:
-    """Return whether the federation has a cap on its power."""
+    """Return whether the federation, or one of its clusters, has a power cap."""
     return any(signal.kind == CAP for signal in federation.signals)
 
 
 def without_caps(federation: Federation) -> Federation:
-    """Return the federation without its power caps; its peak power is still measured."""
+    """Return the federation without its power caps; other signals stay."""
     return replace(federation, signals=tuple(one for one in federation.signals if one.kind != CAP))
 
 
 def with_caps_only(federation: Federation) -> Federation:
-    """Return the federation with its caps as the only signals, for runs without costs."""
+    """Return the federation with its power caps as the only signals: without prices and carbon."""
     return replace(federation, signals=tuple(one for one in federation.signals if one.kind == CAP))
 
 
 def check_cap_rule(name: str, looks: object) -> None:
-    """Raise if a federation's `cap` is neither "run" nor "now"."""
+    """Raise if `looks`, the field `cap` of the federation `name`, is neither "run" nor "now"."""
     if looks not in CAP_RULES:
         raise FederationError(f"Federation {name!r}: cap={shortened(repr(looks))} is none of {', '.join(CAP_RULES)}.")
 
 
 def caps_of(federation: Federation) -> list[PowerCap]:
-    """Return the federation's caps, one per signal."""
+    """Return the federation's power caps, one per signal of this kind."""
     groups, of_cluster = federation.groups, federation.group_cluster
     idle = milliwatts(np.array([group.idle_watts for group in groups])) * [group.count for group in groups]
     found = []
@@ -83,9 +89,9 @@ def caps_of(federation: Federation) -> list[PowerCap]:
 
 
 def planned_needs(workload: Workload, federation: Federation) -> Ints:
-    """Return jobs × groups, in milliwatts: what a node is planned to draw under the job above its idle power.
+    """Return jobs × groups: the milliwatts above its idle power that a node is planned to draw while it runs the job.
 
-    It is 0 if the job draws less than an idle node.
+    They are 0 if the job draws less than an idle node.
     """
     groups = federation.groups
     drawn = drawn_watts(watts_of(workload, groups), groups, np.arange(len(workload)))
@@ -94,10 +100,10 @@ def planned_needs(workload: Workload, federation: Federation) -> Ints:
 
 
 def cap_over_time(federation: Federation, begin: float, end: float) -> tuple[Floats, Floats]:
-    """Return times from `begin` to before `end`, and from each on the watts that the federation may draw.
+    """Return times from `begin` to before `end`, and the watts that the federation may draw from each time on.
 
-    A cluster without a cap of its own counts with all its nodes busy. Empty if there is no cap. If there are too many
-    steps to draw, the values are means over equal parts.
+    The watts follow all power caps; a cluster without its own cap counts with the watts of all its nodes busy. Both
+    arrays are empty if there is no cap. If there are too many steps for a picture, values are means over equal parts.
     """
     caps = [signal for signal in federation.signals if signal.kind == CAP]
     if not caps:
@@ -112,6 +118,6 @@ def cap_over_time(federation: Federation, begin: float, end: float) -> tuple[Flo
 
 
 def most_drawn(federation: Federation, cluster: str = "") -> float:
-    """Return the watts of a cluster, or of all clusters, if all nodes are busy."""
+    """Return the watts that a cluster (by default, all clusters together) draws if all nodes are busy."""
     chosen = [one for one in federation.clusters if cluster in ("", one.name)]
     return float(sum(group.count * group.busy_watts for one in chosen for group in one.groups))

@@ -1,4 +1,4 @@
-"""Rate limits: how many nodes of a cluster may begin to go off, or to boot, per minute: a burst, then one by one [66].
+"""Rate limits on how many nodes of a cluster begin to go off, or to boot, per minute: a burst, then one by one [66].
 
 Of a sequence of nodes, the m-th begins no sooner than (m - rate) x 60 / rate seconds after the first. The state is the
 begin of the current sequence and its number of nodes; a pause long enough to allow a full burst ends a sequence. Boots
@@ -22,14 +22,14 @@ MINUTE = 60.0
 
 
 class Pace(IntEnum):
-    """What nodes begin: to go off, or to boot."""
+    """The two transitions of nodes that each have a rate limit: going off and booting."""
 
     OFF = 0
     BOOT = auto()
 
 
 class RateState(IntEnum):
-    """The state of a rate limit."""
+    """The indices of the entries in the array `pace`, which is the state of one rate limit."""
 
     SINCE = 0  # the first node of the sequence; -inf before all
     NODES = auto()  # nodes that have begun in the sequence
@@ -50,20 +50,24 @@ def _sequence_after(since: float, nodes: float, rate: int, begun: float) -> tupl
 
 @inlined
 def may_begin(pace: Floats, rate: int) -> float:
-    """Return when the next node may begin."""
+    """Return the earliest time at which one more node may begin at this rate, in nodes per minute."""
     return _next_begin(pace[RateState.SINCE], pace[RateState.NODES], rate)
 
 
 @inlined
 def count(pace: Floats, rate: int, begun: float) -> None:
-    """Count a node that begins."""
+    """Update the state `pace` for one more node that begins at the time `begun`."""
     since, nodes = _sequence_after(pace[RateState.SINCE], pace[RateState.NODES], rate, begun)
     pace[RateState.SINCE], pace[RateState.NODES] = since, nodes
 
 
 @part
 def book(pace: Floats, to_come: Floats, rate: int, now: float, wanted: float) -> float:
-    """Book a node that can begin from `wanted` on, and return when it begins; no booked node is delayed."""
+    """Book one more node that can begin from the time `wanted` on, and return when it begins.
+
+    Nodes that are booked already are not delayed. The node is inserted into `to_come`, the sorted begins of booked
+    nodes, from which those up to `now` are first counted and removed.
+    """
     past, coming = 0, int(pace[RateState.TO_COME])
     while past < coming and to_come[past] <= now:
         count(pace, rate, to_come[past])

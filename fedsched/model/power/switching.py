@@ -1,4 +1,4 @@
-"""Power saving: whether idle nodes are switched off, and when [66]."""
+"""Power saving: the settings that say when idle nodes are switched off, and their checks [66]."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 @dataclass(frozen=True, slots=True)
 class Timeout:
-    """A node goes off when it has been idle for this many seconds, as by Slurm's SuspendTime.
+    """Power saving in which a node goes off when it has been idle for `seconds`, as by Slurm's SuspendTime.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Timeout:
         Nodes of a cluster that may begin to go off per minute, as by Slurm's SuspendRate: this many at once, then one
         each 60 / suspend_rate seconds. None, or 0: any number.
     resume_rate
-        The same for nodes that begin to boot, as by Slurm's ResumeRate.
+        Nodes of a cluster that may begin to boot per minute, as by Slurm's ResumeRate: counted like `suspend_rate`.
     """
 
     seconds: float
@@ -53,7 +53,7 @@ class Timeout:
 
     @property
     def said(self) -> tuple[str, ...]:
-        """Return remarks to be shown with results: none."""
+        """Return the remarks that are shown with results; always empty."""
         return ()
 
     def __str__(self) -> str:
@@ -64,7 +64,7 @@ class Timeout:
 
 @dataclass(frozen=True, slots=True)
 class Reserve:
-    """Some idle nodes of each group are kept on for the next jobs; when jobs take them, others boot.
+    """Power saving in which some idle nodes of each group stay on for the next jobs; when jobs take these, others boot.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Reserve:
 
     @property
     def said(self) -> tuple[str, ...]:
-        """Return remarks to be shown with results: none."""
+        """Return the remarks that are shown with results; always empty."""
         return ()
 
     def __str__(self) -> str:
@@ -97,14 +97,15 @@ class Reserve:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A node goes off if the gap to its next use is long enough to save energy, and is back on in time.
+    """Power saving in which a node goes off if the gap to its next use is long enough to save energy.
 
-    No job waits for a boot: this is an upper bound on the savings for these starts, because it knows them in advance.
+    The node is on again in time, so no job waits for a boot. The setting uses the finished schedule, which no real
+    machine knows in advance: the savings are an upper bound for the schedule's starts.
     """
 
     @property
     def said(self) -> tuple[str, ...]:
-        """Return remarks to be shown with results."""
+        """Return the remark that is shown with results: that the setting knows the whole schedule beforehand."""
         return ("power saving that knows the whole schedule beforehand (power=planned)",)
 
     def __str__(self) -> str:
@@ -130,7 +131,10 @@ def _nodes(what: str, value: Any) -> int:
 
 
 def power_saving_named(text: str) -> PowerSaving | None:
-    """Return the setting in a text: "always", "planned", "reserve:4:10m" or "timeout:10m:4:suspend=20:resume=30"."""
+    """Return the power saving that a text names; None for "always", which means always on; raise if it names none.
+
+    Other texts are like "planned", "reserve:4:10m" and "timeout:10m:4:suspend=20:resume=30".
+    """
     if text == "always":
         return None
     if text == "planned":
@@ -148,7 +152,7 @@ def power_saving_named(text: str) -> PowerSaving | None:
 
 
 def check_switching(name: str, saving: object, groups: Sequence[NodeGroup]) -> None:
-    """Raise if nodes are to be switched off but a group lacks `off_watts`."""
+    """Raise if `saving` is neither a power saving nor None, or if it is one and a group has no `off_watts`."""
     if saving is None:
         return
     if not isinstance(saving, Timeout | Reserve | Planned):
@@ -180,12 +184,15 @@ def check_states(group: NodeGroup) -> None:
 
 
 def is_switching(saving: object) -> TypeGuard[Switching]:
-    """Return whether jobs may have to wait for boots."""
+    """Return whether the setting is a `Timeout` or a `Reserve`, with which jobs may have to wait for boots."""
     return isinstance(saving, Timeout | Reserve)
 
 
 def with_least_idle_watts(federation: Federation) -> Federation:
-    """Return the federation with nodes always on, that idle at the least watts of any of their states."""
+    """Return the federation without power saving, with nodes that idle at the least watts of their states.
+
+    The states are idle, off, booting and shutting down. Unchanged if the federation has no power saving.
+    """
     if federation.power is None:
         return federation
 
@@ -198,12 +205,18 @@ def with_least_idle_watts(federation: Federation) -> Federation:
 
 
 def with_planned_idle_watts(federation: Federation) -> Federation:
-    """Return the federation to use when weighing energy: with planned power saving, idle nodes count as off."""
+    """Return the federation by which plans weigh energy: `with_least_idle_watts` if power saving is `Planned`.
+
+    Otherwise it is unchanged.
+    """
     return with_least_idle_watts(federation) if isinstance(federation.power, Planned) else federation
 
 
 def watts_off(group: NodeGroup) -> tuple[float, float, float]:
-    """Return the watts of a node that is off, boots, and shuts down."""
+    """Return the watts of a node of the group that is off, that boots, and that shuts down.
+
+    Watts that are not stated are the idle watts, the busy watts and the idle watts.
+    """
     off = group.idle_watts if group.off_watts is None else group.off_watts
     boot = group.busy_watts if group.boot_watts is None else group.boot_watts
     return off, boot, group.idle_watts if group.shutdown_watts is None else group.shutdown_watts

@@ -1,6 +1,7 @@
-"""The watts of each node of a job while it runs: measured, or those of its group in the job's gear [69, 77].
+"""The watts that a node draws while it runs a job, and energy [69, 77].
 
-If jobs share nodes, the energy follows from the share of cores in use [54].
+A job may state the watts of its nodes; otherwise they are the watts of the node's group in the job's gear. If jobs
+share nodes, energy follows from the share of cores in use [54].
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ NO_WATTS = np.zeros((0, 0))
 
 
 class JobWatts(JobNumbers):
-    """The watts of each node of a job; -1 = those of its group in the job's gear."""
+    """The watts that each node of a job draws while it runs the job; -1 = those of its group in the job's gear."""
 
     __slots__ = ()
     NAMES = ("watts",)
@@ -46,7 +47,10 @@ class JobWatts(JobNumbers):
 
 
 def watts_of(workload: Workload, groups: Sequence[NodeGroup]) -> Floats:
-    """Return jobs × groups: a node's watts under the job; empty if all jobs draw the groups' busy watts."""
+    """Return jobs × groups: the watts of a node of the group while it runs the job.
+
+    The table is empty if the workload states neither watts nor gears: all jobs draw the groups' busy watts.
+    """
     if not have_own_watts(workload):
         return NO_WATTS
     drawn = watts_in_gears(groups)[gears_of(workload)]
@@ -57,24 +61,27 @@ def watts_of(workload: Workload, groups: Sequence[NodeGroup]) -> Floats:
 
 
 def have_own_watts(workload: Workload) -> bool:
-    """Return whether some jobs may draw other watts than their groups' busy watts."""
+    """Return whether the workload states watts or gears, so that jobs may draw other than the groups' busy watts."""
     return not (workload.watts is None and workload.gear is None)
 
 
 def drawn_watts(watts: Floats, groups: Sequence[NodeGroup], job: Ints) -> Floats:
-    """Return runs × groups: a node's watts under the run; `watts` is the result of `watts_of`."""
+    """Return runs × groups: the watts of a node of the group during the run.
+
+    `watts` is the result of `watts_of`, and `job` is the row of each run's job.
+    """
     if watts.size == 0:
         return np.broadcast_to(np.array([group.busy_watts for group in groups]), (job.size, len(groups)))
     return watts[job]
 
 
 def extra_watts(watts: Floats, groups: Sequence[NodeGroup], job: Ints) -> Floats:
-    """Return runs × groups: a node's watts under the run minus its idle watts."""
+    """Return runs × groups: the watts of a node of the group during the run, minus its idle watts."""
     return np.asarray(drawn_watts(watts, groups, job) - np.array([group.idle_watts for group in groups]))
 
 
 def extra_joules(watts: Floats, groups: Sequence[NodeGroup], runs: RunTable, t0: float) -> Floats:
-    """Return, by group, the energy in joules that runs take from t0 on, minus the energy at busy watts."""
+    """Return, by group, the joules that runs take from t0 on, minus what they would take at the groups' busy watts."""
     if watts.size == 0:
         return np.zeros(len(groups))
     beyond = drawn_watts(watts, groups, runs.job) - drawn_watts(NO_WATTS, groups, runs.job)
@@ -82,7 +89,10 @@ def extra_joules(watts: Floats, groups: Sequence[NodeGroup], runs: RunTable, t0:
 
 
 def wasted_by(schedule: Schedule) -> Wasted:
-    """Return the node-seconds and the extra energy of a schedule's lost runs from its t0 on."""
+    """Return what a schedule's lost runs used from its t0 on: node-seconds by group, the last end, and extra energy.
+
+    The extra energy, in joules, is what they took above the groups' busy watts.
+    """
     lost, groups = schedule.lost, schedule.federation.groups
     runs = RunTable(lost.job, lost.start, lost.end, lost.counts)
     more = extra_joules(watts_of(schedule.workload, groups), groups, runs, schedule.t0)
@@ -90,14 +100,20 @@ def wasted_by(schedule: Schedule) -> Wasted:
 
 
 def node_shares(federation: Federation, cores: NDArray[np.int64], counts: NDArray[np.int64]) -> Floats:
-    """Return jobs × groups: how many nodes' worth of cores jobs use, given tasks (jobs x groups) and cores per task."""
+    """Return jobs × groups: the cores that a job uses, divided by the cores of a node of the group.
+
+    `cores` is the number of cores per task of each job, and `counts` (jobs × groups) its number of tasks.
+    """
     has = np.array([dict(group.resources).get(CORES, 0) for group in federation.groups], dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(counts > 0, counts * cores[:, None] / has, 0.0)
 
 
 def node_seconds(shares: Floats, start: Floats, finish: Floats, t0: float) -> Floats:
-    """Return the node-seconds of each group; jobs that have not finished, and times before t0, do not count."""
+    """Return the node-seconds that jobs used in each group; `shares` (jobs × groups) is how many nodes a job uses.
+
+    Jobs that have not finished, and times before t0, do not count.
+    """
     jobs, groups = shares.shape
     seconds = np.maximum(finish - np.maximum(start, t0), 0.0)[:, None]
     taken = np.where(np.isnan(seconds), 0.0, shares * seconds)
@@ -105,9 +121,10 @@ def node_seconds(shares: Floats, start: Floats, finish: Floats, t0: float) -> Fl
 
 
 def shared_node_measures(federation: Federation, taken: Floats, makespan: float, more: float = 0.0) -> dict[str, float]:
-    """Return the metrics that depend on the used node-seconds, by name.
+    """Return utilisation, energy, busy energy and idle energy by name, for `taken` node-seconds in each group.
 
-    `more` is the energy, in joules, above the groups' busy watts, for jobs that state their own watts.
+    Energies are in joules, over the makespan in seconds. `more` is the energy above the groups' busy watts, of jobs
+    that state their own watts.
     """
     sizes = np.array([group.count for group in federation.groups])
     busy, idle = (np.array([getattr(one, name) for one in federation.groups]) for name in ("busy_watts", "idle_watts"))

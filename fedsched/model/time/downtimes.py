@@ -1,4 +1,7 @@
-"""The calendar: which nodes are closed to jobs when, and from when on schedulers know of it [38, 39, 42, 67]."""
+"""Downtimes: which nodes are closed to jobs when, and from when on schedulers know of it [38, 39, 42, 67].
+
+The downtimes of a federation are its calendar.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +38,8 @@ VICTIMS = ("latest", "random", RECORDED)
 class Downtime:
     """An interval in which no job may start on some nodes of a cluster, or be planned to run there.
 
-    A job may still run there when it begins: the job outran its estimate, or the outage was not known in advance.
-    `on_running` says what happens to it.
+    A job may still run on these nodes when the downtime begins, because the job outran its estimate or the downtime
+    was not known in advance. `on_running` says what happens to this job.
 
     Parameters
     ----------
@@ -52,12 +55,12 @@ class Downtime:
         when it comes); "reservation": as maintenance to all jobs except those with its name as label "reservation",
         which have these nodes to themselves.
     known_from, end_known
-        To override the kind's default: from when on schedulers know of it, and whether they know its end.
+        From when on schedulers know of the downtime, in seconds, and whether they know its end; None: as of its kind.
     name
-        Its name in reports; the name by which jobs ask for a reservation.
+        The downtime's name in reports; the name by which jobs ask for a reservation.
     on_running
-        "wait": such a job runs to its end, and then its nodes close. "requeue": it loses its nodes and returns to the
-        queue, to run again from the beginning. "kill": it loses its nodes and has failed.
+        "wait": a job on these nodes runs to its end, and then its nodes close. "requeue": it loses its nodes and
+        returns to the queue, to run again from the beginning. "kill": it loses its nodes and has failed.
     victims
         Which jobs lose their nodes: the "latest" (jobs past their planned end, then the last to have started), no more
         than needed; the jobs on nodes drawn at "random" with `seed`, busy or not; or "recorded", for an outage with
@@ -153,23 +156,30 @@ class Downtime:
 
     @property
     def where(self) -> str:
-        """Return the downtime's name for errors."""
+        """Return how errors call the downtime: by its name or kind, its cluster and its begin."""
         return f"Downtime {self.name or self.kind!r} of {self.cluster!r} at {self.begin!r}"
 
     @property
     def among(self) -> tuple[int | None, str]:
-        """Return the number of nodes if the nodes are unnamed, else None, and the text of the nodes they are among."""
+        """Return (2, "0-15") for nodes="2 of 0-15": the number of unnamed nodes, and the nodes that they are among.
+
+        The number is None if the text names the nodes themselves.
+        """
         some = _SOME.fullmatch(self.nodes.strip())
         return (None, self.nodes.strip()) if some is None else (int(some[1]), some[2].strip())
 
     @property
     def usual(self) -> bool:
-        """Return whether `known_from` and `end_known` are the defaults of its kind."""
+        """Return whether `known_from` and `end_known` are the defaults of the downtime's kind."""
         before, with_end = KINDS[self.kind]
         return (self.known_from, self.end_known) == (ALWAYS if before else self.begin, with_end)
 
     def members(self, clusters: Mapping[str, int]) -> NDArray[np.bool_]:
-        """Return which nodes of its cluster it may close; a reservation of unnamed nodes has the last of them."""
+        """Return, for each node of its cluster, whether the downtime may close the node.
+
+        Unnamed nodes may be any of those that they are among; for a reservation they are the last of these. `clusters`
+        maps cluster names to numbers of nodes.
+        """
         some, among = self.among
         found = named_nodes(self.cluster, among, clusters, self.where)
         if some is not None and self.kind == RESERVATION:
@@ -178,22 +188,25 @@ class Downtime:
 
 
 def reserved_names(federation: Federation) -> tuple[str, ...]:
-    """Return the names of the reservations in the order of the calendar."""
+    """Return the distinct names of the federation's reservations in the order of its calendar."""
     return tuple(dict.fromkeys(one.name for one in federation.calendar if one.kind == RESERVATION))
 
 
 def takes_nodes(federation: Federation) -> bool:
-    """Return whether some downtime takes nodes from running jobs."""
+    """Return whether some downtime takes nodes from running jobs (on_running "requeue" or "kill")."""
     return any(downtime.on_running != "wait" for downtime in federation.calendar)
 
 
 def kills(federation: Federation, t0: float) -> bool:
-    """Return whether some downtime kills running jobs; downtimes that began by t0 kill none [42]."""
+    """Return whether some downtime that begins after t0 kills running jobs; earlier ones kill none [42]."""
     return any(downtime.on_running == "kill" and downtime.begin > t0 for downtime in federation.calendar)
 
 
 class Closures(NamedTuple):
-    """The downtimes of a federation, one row per downtime and group, for planners and simulations."""
+    """The downtimes of a federation as columns, one row per downtime and node group with closed nodes.
+
+    `nodes` is how many nodes of the group the downtime closes, from `begin` to `end` in seconds.
+    """
 
     group: NDArray[np.int64]
     nodes: NDArray[np.int64]
@@ -208,12 +221,12 @@ class Closures(NamedTuple):
     reservation: NDArray[np.int64]  # index in `reserved_names`, or -1
 
     def take(self, rows: NDArray[np.bool_]) -> Closures:
-        """Return the rows selected by a mask."""
+        """Return the rows for which the mask is true."""
         return self._replace(**{name: column[rows] for name, column in self._asdict().items()})
 
 
 def closures_of(federation: Federation) -> Closures:
-    """Return the downtimes of a federation as rows: when how many nodes of which groups are closed."""
+    """Return the federation's downtimes, reservations included, as columns: see `Closures`."""
     rows = [(g, nodes, federation.calendar[d]) for d, g, nodes in closed_rows(federation)]
     place = {name: r for r, name in enumerate(reserved_names(federation))}
 
@@ -239,7 +252,7 @@ def closures_of(federation: Federation) -> Closures:
 
 
 def closed_rows(federation: Federation) -> list[tuple[int, int, int]]:
-    """Return (index in the calendar, group, closed nodes) for each downtime and each group with closed nodes."""
+    """Return (index in the calendar, group, number of closed nodes) for each downtime and group with closed nodes."""
     sizes = {cluster.name: cluster.nodes for cluster in federation.clusters}
     firsts = {cluster.name: cluster.first_nodes for cluster in federation.clusters}
     calendar = enumerate(federation.calendar)
@@ -252,7 +265,10 @@ def _closed_by(
     sizes: Mapping[str, int],
     first_nodes: Mapping[str, NDArray[np.int64]],
 ) -> Iterator[tuple[int, int]]:
-    """Yield the groups with nodes that a downtime closes, the last one first, and the number of nodes of each."""
+    """Yield (group, number of nodes) for each group with nodes that a downtime closes, the last group first.
+
+    Unnamed nodes are taken from the last group first. Raise if there are too few nodes.
+    """
     k = federation.cluster_index(downtime.cluster)
     first = sum(len(cluster.groups) for cluster in federation.clusters[:k])
     groups = federation.clusters[k].groups

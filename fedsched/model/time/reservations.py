@@ -1,4 +1,7 @@
-"""Reservations: nodes that are kept for the jobs that name them, and which users and accounts may do so [46]."""
+"""Reservations: intervals in which nodes are kept for jobs that name the reservation [46].
+
+A reservation may be open to some users and accounts only.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,10 @@ COMMON_FIELDS = ("begin", "end", "known_from", "users", "accounts", "on_running"
 
 
 class Reservation(NamedTuple):
-    """A reservation: all downtimes of one name together."""
+    """A reservation: all downtimes of kind "reservation" with one name together.
+
+    Nodes of `groups` (a mask) are kept for its jobs from `begin` to `end`, in seconds. No users or accounts = all.
+    """
 
     name: str
     begin: float
@@ -43,7 +49,7 @@ class Reservation(NamedTuple):
 
 
 def reservations_of(federation: Federation) -> tuple[Reservation, ...]:
-    """Return the reservations in the order of the calendar."""
+    """Return the federation's reservations in the order of its calendar."""
     names = reserved_names(federation)
     if not names:
         return ()
@@ -63,7 +69,10 @@ def _belongs_to(downtime: Downtime, name: str) -> bool:
 
 
 class ReservedNodes(NamedTuple):
-    """Neighbouring nodes that a reservation keeps, numbered through the federation group by group."""
+    """A range of neighbouring nodes that a reservation keeps: its first node, and the number of nodes.
+
+    Nodes are numbered through the federation, group by group.
+    """
 
     reservation: Reservation
     first: int
@@ -71,7 +80,7 @@ class ReservedNodes(NamedTuple):
 
 
 def reserved_nodes(federation: Federation) -> list[ReservedNodes]:
-    """Return the ranges of nodes that reservations keep."""
+    """Return the ranges of neighbouring nodes that the federation's reservations keep."""
     firsts = np.cumsum([0, *(group.count for group in federation.groups)])
     found: list[ReservedNodes] = []
     for one in reservations_of(federation):
@@ -84,7 +93,10 @@ def reserved_nodes(federation: Federation) -> list[ReservedNodes]:
 
 
 def in_words(schedule: Schedule) -> list[str]:
-    """Return, in words, the share of the nodes' time that reservations kept until the last job ended, and its use."""
+    """Return a text for each reservation: its share of the nodes' time until the last end, and how much its jobs used.
+
+    A further text counts the jobs that never started because they missed their reservation.
+    """
     said, done = [], ~np.isnan(schedule.finish)
     use: NodeUse | None = getattr(schedule, "use", None)  # for schedules with counts of tasks
     counts = schedule.counts if use is None else use.shares
@@ -110,7 +122,7 @@ def in_words(schedule: Schedule) -> list[str]:
 
 
 def check_reservations(federation: Federation) -> None:
-    """Raise if downtimes of one reservation disagree, or if a node is in two reservations at a time."""
+    """Raise if downtimes of one reservation differ in times, users, …, or if two reservations overlap on a node."""
     for name in reserved_names(federation):
         first, *others = (one for one in federation.calendar if _belongs_to(one, name))
         for other in others:
@@ -138,22 +150,22 @@ def check_reservations(federation: Federation) -> None:
 
 
 def reservation_of_jobs(workload: Workload, federation: Federation) -> NDArray[np.int64]:
-    """Return the index of each job's reservation; -1 if it names none, or one that the federation lacks."""
+    """Return the index in `reserved_names` of each job's reservation; -1 if it names none, or an unknown one."""
     place = {name: r for r, name in enumerate(reserved_names(federation))}
     names, which = distinct(workload.label(RESERVATION))
     return np.array([place.get(name, NO_RESERVATION) for name in names], dtype=np.int64)[which]
 
 
 def in_reservations(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
-    """Return which jobs are in one of the federation's reservations."""
+    """Return which jobs name one of the federation's reservations."""
     return np.asarray(reservation_of_jobs(workload, federation) != NO_RESERVATION)
 
 
 def earliest_starts(workload: Workload, federation: Federation) -> NDArray[np.float64] | None:
-    """Return each job's earliest start by its user's wish, its reservation and its holds; None if there are no bounds.
+    """Return each job's earliest start: the latest of its user's wish, its reservation's begin, and the end of a hold.
 
-    A hold moves the start if it covers the submit, or the bound if that is later. It does not move a job that follows
-    another one, because its submit is not known yet.
+    A hold counts if it covers the later of the submit and the other two times. It does not count for a job with a
+    preceding job, because its submit is not known yet. None if no job has such a bound.
     """
     earliest = _earliest_without_holds(workload, federation)
     if workload.held is None:
@@ -176,7 +188,11 @@ def _earliest_without_holds(workload: Workload, federation: Federation) -> NDArr
 
 
 def jobs_not_admitted(workload: Workload, federation: Federation) -> Iterator[tuple[int, str]]:
-    """Yield the rows of jobs that may not use the reservation that they name, with reasons."""
+    """Yield (row, reason) for each job that may not use the reservation that it names.
+
+    The reservation is unknown, or not open to the job's user or account. Nothing is yielded if the federation has no
+    reservations.
+    """
     reservations = reservations_of(federation)
     if not reservations:
         return
@@ -194,15 +210,16 @@ def jobs_not_admitted(workload: Workload, federation: Federation) -> Iterator[tu
 
 
 def cannot_check_users(one: Reservation, workload: Workload) -> bool:
-    """Return whether a reservation's users cannot be checked: they are names, and the jobs have user numbers only."""
+    """Return whether a reservation lists users by name while the jobs have user numbers only."""
     by_name = any(not user.isdecimal() for user in one.users)
     return by_name and not (workload.label("user") != "").any()
 
 
 def unmodelled_reservations(workload: Workload, federation: Federation) -> list[str]:
-    """Return, in words, what is not modelled of reservations: users it cannot check, or jobs that name one in vain.
+    """Return, in words, what is not modelled of reservations.
 
-    On a machine without reservations the jobs that name one are counted, except those that the log's own note counts.
+    With reservations, these are the ones with users by name although the jobs have user numbers only. Without, it is
+    the number of jobs that name one, except jobs for which the log's demands say so already.
     """
     reservations = reservations_of(federation)
     if not reservations:
@@ -218,7 +235,10 @@ def unmodelled_reservations(workload: Workload, federation: Federation) -> list[
 
 
 def missed_reservation(schedule: Schedule) -> NDArray[np.bool_]:
-    """Return which jobs never started because their reservation was over, or had no room for them."""
+    """Return which jobs name a reservation of the federation and never started, and were neither killed nor cancelled.
+
+    Their reservation was over, or had too few nodes.
+    """
     inside = in_reservations(schedule.workload, schedule.federation)
     inside[schedule.lost.killed] = False
     return inside & np.isnan(schedule.start) & ~schedule.cancelled

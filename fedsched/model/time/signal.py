@@ -1,4 +1,4 @@
-"""Signals: the price of a megawatt-hour, its carbon, or a power cap, as they change with time [65]."""
+"""Signals: prices of energy, carbon intensities and power caps, which change in steps over time [65]."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _UNIT = re.compile(r"([^/\s]+)/(kWh|MWh)")
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """A step function of time: each value holds from its time until the next time.
+    """A price, a carbon intensity or a power cap as a step function: each value holds from its time to the next time.
 
     Parameters
     ----------
@@ -46,20 +46,20 @@ class Signal:
         "g/kWh", "kg/MWh" and the like for carbon; any currency per kWh or MWh ("EUR/MWh") for a price; "W", "kW" or
         "MW" for a cap on the power draw.
     cluster
-        The cluster it applies to; none (default) = all clusters without one of their own. A cap without a cluster
-        applies to all clusters together, whatever caps they have of their own.
+        The cluster that the signal applies to; "" (default) = all clusters without a signal of their own. A cap without
+        a cluster applies to all clusters together, whatever caps they have of their own.
     until
         The end of the last step: by default it is as long as the step before it, and a single step has no end.
     beyond
-        The value outside the signal's range. "refuse" (default): none, and costs there raise an error. "last": the last
-        value, after the end. "repeat": the signal repeats periodically, before and after.
+        What holds outside the signal's range. "refuse" (default): no value, and costs there raise an error. "last": the
+        last value, after the end. "repeat": the signal repeats periodically, before and after.
     held
         The number of steps without a value of their own; they repeat the value before them.
     forecast
         The signal that plans use instead, of the same unit and cluster; none (default) = plans know the signal itself.
         Figures always use the signal itself. Only plans use the forecast.
     notes
-        What reading its file assumed or altered.
+        What the reading of the signal's file assumed or altered.
 
     Examples
     --------
@@ -149,20 +149,20 @@ class Signal:
 
     @property
     def kind(self) -> str:
-        """Return "price", "carbon" or "cap"."""
+        """Return "price", "carbon" or "cap", as the unit says."""
         if self.unit in WATTS:
             return CAP
         return CARBON if self.unit.partition("/")[0] in KILOGRAMS else PRICE
 
     @property
     def where(self) -> str:
-        """Return its name for errors and reports."""
+        """Return the signal's name, as errors and reports begin with it: "The price signal of north"."""
         whose = f" of {one_line(self.cluster)}" if self.cluster else ""
         return f"The power cap{whose}" if self.kind == CAP else f"The {self.kind} signal{whose}"
 
     @property
     def said(self) -> tuple[str, ...]:
-        """Return the assumptions made about it, a few words each."""
+        """Return the assumptions about the signal, a few words each: notes, filled steps, and values beyond its end."""
         held = f"the value before it for {counted(self.held, 'step')} without one, in {self.called}"
         last = f"the last value of {self.called} after its end"
         ahead = [f"{self.called} known to all beforehand"] * (self.kind == CAP and self.constant is None)
@@ -177,11 +177,16 @@ class Signal:
 
     @property
     def called(self) -> str:
-        """Return its name within a sentence."""
+        """Return the signal's name as it stands within a sentence: "the price signal of north"."""
         return self.where[0].lower() + self.where[1:]
 
     def priced(self, joules: float) -> float:
-        """Return the sum of joules times values in currency or in kilograms of CO2.
+        """Return a sum of joules × values of this signal in currency, or in kilograms of CO2.
+
+        Parameters
+        ----------
+        joules
+            The sum of each energy, in joules, times the signal's value in its unit.
 
         Examples
         --------
@@ -193,11 +198,11 @@ class Signal:
 
     @property
     def constant(self) -> float | None:
-        """Return its only value; None if it has several."""
+        """Return the signal's value if it is the same in all steps; None if values differ."""
         return self.values[0] if len(set(self.values)) == 1 else None
 
     def check_reach(self, begin: float, end: float) -> None:
-        """Raise if the signal has no value somewhere from begin to end.
+        """Raise if the signal has no value at some time from begin to end.
 
         Parameters
         ----------
@@ -220,7 +225,7 @@ class Signal:
 
 
 class Curve:
-    """A signal's values and its integral over time, prepared for many queries."""
+    """A signal prepared for many queries of its value at a time and of its integral over time."""
 
     def __init__(self, signal: Signal) -> None:
         assert signal.until is not None
@@ -241,13 +246,13 @@ class Curve:
         return periods, np.clip(times - periods * self.period, first, first + self.period)
 
     def integral(self, times: Floats) -> Floats:
-        """Return the integral from the first time up to each of these."""
+        """Return the integral of the signal, in its unit × seconds, from its first time up to each of these times."""
         periods, within = self._folded(np.asarray(times, dtype=np.float64))
         step = np.maximum(np.searchsorted(self.times, within, side="right") - 1, 0)
         return np.asarray(periods * self._whole + self._before[step] + self.values[step] * (within - self.times[step]))
 
     def at(self, times: Floats) -> Floats:
-        """Return the value at each of these times."""
+        """Return the signal's value, in its unit, at each of these times; before its first time, the first value."""
         within = self._folded(np.asarray(times, dtype=np.float64))[1]
         return np.asarray(self.values[np.maximum(np.searchsorted(self.times, within, side="right") - 1, 0)])
 
@@ -265,9 +270,10 @@ class Curve:
 
 
 def drawn_over(curves: Sequence[Curve], begin: float, end: float) -> tuple[Floats, list[Floats]]:
-    """Return times from `begin` to before `end`, and each curve's values from these times on.
+    """Return times from `begin` to before `end`, and for each curve its values from these times on.
 
-    Beyond `MOST_DRAWN` steps, the times divide the interval into that many equal parts, with the mean of each part.
+    The times are those at which some curve changes. If there are more than `MOST_DRAWN`, that many equal parts of the
+    interval are used instead, with the mean of each part as value.
     """
     if all(math.isinf(curve.period) or curve.count(begin, end) <= MOST_LISTED for curve in curves):
         times = np.unique(np.concatenate([[begin], *(curve.changes(begin, end) for curve in curves)]))
@@ -278,7 +284,10 @@ def drawn_over(curves: Sequence[Curve], begin: float, end: float) -> tuple[Float
 
 
 def check_signals(name: str, signals: Sequence[Signal], clusters: Sequence[str]) -> None:
-    """Raise if a signal's cluster is unknown, a cluster has two of a kind, or only some clusters have one of a kind."""
+    """Raise if a signal's cluster is unknown, or a cluster has two signals of a kind.
+
+    Also raise if only some clusters have a price or carbon signal, or if prices are in different currencies.
+    """
     for kind in KINDS:
         whose = [signal.cluster for signal in signals if signal.kind == kind]
         for one in whose:
@@ -297,6 +306,6 @@ def check_signals(name: str, signals: Sequence[Signal], clusters: Sequence[str])
 
 
 def signals_of(signals: Iterable[Signal], kind: str, clusters: Sequence[str]) -> list[Signal]:
-    """Return each cluster's signal of a kind; empty if there is none of that kind."""
+    """Return, for each cluster, its signal of a kind, or that of all clusters; [] if there is none of that kind."""
     found = {signal.cluster: signal for signal in signals if signal.kind == kind}
     return [found.get(cluster, found.get("")) for cluster in clusters] if found else []  # type: ignore[misc]
