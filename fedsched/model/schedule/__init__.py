@@ -1,4 +1,4 @@
-"""Schedules: when and on which nodes each job runs, and metrics of this.
+"""Schedules: when and on how many nodes of each group each job runs.
 
-Starts, ends and node counts come in. Metrics, node numbers, power over time and lost runs go out.
+From starts, ends and node counts, this package computes metrics, node numbers, power over time and texts.
 """

@@ -1,4 +1,7 @@
-"""Closed spans: how many nodes of each group a downtime really closes, and when, given the schedule's jobs."""
+"""Closed spans: when how many nodes of a group are really closed by downtimes in a schedule.
+
+Nodes on which jobs still run as a downtime begins close only when these jobs end [40].
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ JOB_ENDS, OPENS, CLOSES, JOB_STARTS = range(4)  # in this order at one instant
 
 
 class ClosedSpans(NamedTuple):
-    """Closed nodes, as columns like those of jobs."""
+    """Spans of time in which nodes are closed, one per row: start and finish in seconds, and nodes of each group."""
 
     start: NDArray[np.float64]
     finish: NDArray[np.float64]  # infinite if they never come back
@@ -34,9 +37,10 @@ class ClosedSpans(NamedTuple):
 
 
 class Numbered(NamedTuple):
-    """Distinct node numbers for jobs, for lost runs, for closed nodes and for nodes that are off.
+    """The node numbers of a schedule's jobs, lost runs, closed nodes and nodes that are off.
 
-    Numbers run through the federation group by group, as charts draw them: see `node_numbers.by_their_numbers`.
+    At any time, these have different numbers. Numbers run through the federation group by group, as charts draw them:
+    see `node_numbers.by_their_numbers`.
     """
 
     jobs: NodeRuns
@@ -48,7 +52,10 @@ class Numbered(NamedTuple):
 
 
 def numbered(schedule: Schedule, progress: Callable[[int, int], None] | None = None) -> Numbered:
-    """Return the node numbers of every job, and of closed and off nodes."""
+    """Return the node numbers of all jobs, lost runs, closed nodes and nodes that are off; raise if jobs share nodes.
+
+    `progress` is called regularly with the number of rows that have their nodes, and the number of all rows.
+    """
     if getattr(schedule, "shares_nodes", False):  # such schedules count tasks
         raise ScheduleError(
             "Schedule: its jobs share nodes, so no job has whole nodes in a chart; use nodes_of(row) or to_csv(path), "
@@ -71,12 +78,15 @@ def numbered(schedule: Schedule, progress: Callable[[int, int], None] | None = N
 
 
 def own_numbers(schedule: Schedule) -> list[Intervals]:
-    """Return each job's nodes by the nodes' own numbers."""
+    """Return each job's nodes as intervals of the nodes' own numbers, which run through the clusters in order."""
     return by_their_numbers(numbered(schedule).jobs, schedule.federation.node_order).intervals()
 
 
 def in_words(schedule: Schedule) -> list[str]:
-    """Return, in words, the share of the nodes' time that downtimes closed until the last job ended."""
+    """Return one text with the share of the nodes' time that downtimes closed until the last end; [] without downtimes.
+
+    Reservations do not count. If jobs share nodes, the text says that the share is not measured.
+    """
     downtimes = sum(one.kind != RESERVATION for one in schedule.federation.calendar)
     makespan = schedule.makespan
     if not downtimes or not makespan > 0:
@@ -90,7 +100,10 @@ def in_words(schedule: Schedule) -> list[str]:
 
 
 def closed_spans(schedule: Schedule) -> ClosedSpans:
-    """Return when how many nodes are closed; nodes that jobs hold as a downtime begins close at the jobs' ends [40]."""
+    """Return the spans in which a schedule's downtimes, without reservations, really close nodes.
+
+    Nodes on which jobs run as a downtime begins close at the jobs' ends [40].
+    """
     closures = closures_of(schedule.federation)
     closures = closures.take(closures.reservation < 0)
     groups = len(schedule.federation.groups)

@@ -1,4 +1,4 @@
-"""Methods of `Schedule` that call files, pictures and reports."""
+"""The methods of `Schedule` that read and write files, draw charts and write reports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class ReportConvenience:
-    """The method of `Schedule` and of `Result` that writes a page."""
+    """Base class of `Schedule` and `Result` with the method that writes an HTML report."""
 
     __slots__ = ()
 
@@ -26,7 +26,7 @@ class ReportConvenience:
         price_per_kwh: float | None = None,
         co2_per_kwh: float | None = None,
     ) -> None:
-        """Write one HTML page: Gantt charts, jobs and the cost of energy; for a search also its front and its progress.
+        """Write one HTML page with Gantt charts, jobs and the cost of energy, and with a search's front and progress.
 
         Parameters
         ----------
@@ -45,12 +45,12 @@ class ReportConvenience:
 
 
 class ScheduleConvenience(ReportConvenience):
-    """Methods of `Schedule` that call files, pictures and reports."""
+    """Base class of `Schedule` with the methods that read and write files, draw charts and write reports."""
 
     __slots__ = ()
 
     def to_frame(self: Schedule) -> Any:
-        """Return one row per job: the workload's columns, start, finish and nodes of each group.
+        """Return a table with one row per job: the workload's columns, start, finish and nodes of each group.
 
         Returns
         -------
@@ -63,19 +63,19 @@ class ScheduleConvenience(ReportConvenience):
         return frame_of(columns_of(self), {"reading": self.question})
 
     def to_csv(self: Schedule, path: str | PathLike[str]) -> None:
-        """Write one row per job, with start, finish and the nodes of each group."""
+        """Write a CSV file with one row per job: start, finish and the number of nodes of each group."""
         from fedsched.io.schedules import write_csv
 
         write_csv(self, path)
 
     def to_swf(self: Schedule, path: str | PathLike[str]) -> None:
-        """Write the workload as a log in which every job waited and ran as scheduled."""
+        """Write the workload as a log (Standard Workload Format) in which every job waited and ran as scheduled."""
         from fedsched.io.schedules import write_swf_of
 
         write_swf_of(self, path)
 
     def to_evalys(self: Schedule, path: str | PathLike[str]) -> None:
-        """Write Batsim's `jobs.csv`, with every job's node numbers, for evalys."""
+        """Write the file `jobs.csv` of Batsim, which the tool evalys reads, with every job's node numbers."""
         from fedsched.io.batsim.evalys import write_jobs
 
         write_jobs(self, path)
@@ -88,13 +88,13 @@ class ScheduleConvenience(ReportConvenience):
         return read_csv(path, workload, federation, **options)
 
     def plot(self: Schedule, ax: Any = None) -> Any:
-        """Return the axes with the schedule's Gantt chart."""
+        """Draw the schedule's Gantt chart into `ax` (None: new axes), and return the axes of matplotlib."""
         from fedsched.plot.gantt import draw
 
         return draw(self, ax)
 
     def gantt(self: Schedule, path: str | PathLike[str]) -> None:
-        """Write the schedule's Gantt chart as SVG or PNG."""
+        """Write the schedule's Gantt chart to a file, as SVG or PNG."""
         from fedsched.plot.gantt import save
 
         save(self, path)

@@ -1,7 +1,7 @@
-"""Drain loss: node-seconds that idle before known downtimes while these keep waiting jobs from starting [47].
+"""Drain loss: node-seconds that idle before known downtimes because these keep waiting jobs from starting [47].
 
-A finished schedule is replayed. From each instant, the free nodes are followed into the future until they are too few
-for a waiting job. If a downtime begins at that time, the downtime keeps the job from starting.
+A finished schedule is replayed. From each time, the free nodes are followed into the future until they are too few for
+a waiting job. If a downtime takes them at that time, the downtime keeps the job from starting.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ BLOCK = constant(256)  # events per block of the index of future events
 
 @by_reference
 class Events(NamedTuple):
-    """The events in the order of time; `which` is the index of a run, a closure or a wait."""
+    """The events of a replay in the order of time; `which` is the index of a run, a downtime's row or a wait."""
 
     time: Floats
     kind: Ints
@@ -49,7 +49,7 @@ class Events(NamedTuple):
 
 @by_reference
 class ReplayInput(NamedTuple):
-    """The input: what a finished schedule says."""
+    """The input of the replay, as arrays that a finished schedule and its downtimes give."""
 
     events: Events
     nodes: Ints  # of each group
@@ -79,7 +79,7 @@ class ReplayInput(NamedTuple):
 
 @by_reference
 class ReplayState(NamedTuple):
-    """The state at an instant, and workspace for looking ahead."""
+    """The state of the replay at one time, which is changed in place, and workspace for looking into the future."""
 
     held: Ints  # of each group
     closed: Ints
@@ -102,9 +102,9 @@ OF_GROUPS = ("held", "closed", "least", "ahead", "shut", "before", "lost")  # on
 
 
 def drain_loss(schedule: Schedule) -> float:
-    """Return the node-seconds that idled before known downtimes while these kept waiting jobs from starting.
+    """Return a schedule's drain loss: node-seconds that idle because known downtimes keep waiting jobs from starting.
 
-    NaN if jobs share nodes and there are downtimes.
+    0 without downtimes or runs; NaN if jobs share nodes and there are downtimes.
     """
     closures = closures_of(schedule.federation)
     ended = np.flatnonzero(~np.isnan(schedule.start))
@@ -200,9 +200,10 @@ def _replay_input(schedule: Schedule, closures: Closures, begun: Ints) -> tuple[
 
 
 def _waits_without_holds(held: Holds, runs: Waits, waits: Waits) -> tuple[Floats, Ints, Floats, Floats]:
-    """Return when the waits of these runs begin, and all waits without a start as (job, begin, end), given holds.
+    """Return waits with holds cut out, because a held job does not wait [73].
 
-    The input ignores holds: a held job does not wait [73].
+    `runs` and `waits` ignore holds: waits that end with a run's start, and waits that end without one. The result is
+    the begin of each run's last wait, and the jobs, begins and ends of all waits that end without a start.
     """
     since, vain = runs[1].copy(), []
     for k, (row, begin, start) in enumerate(zip(*(column.tolist() for column in runs), strict=True)):
@@ -225,7 +226,10 @@ def _places(events: Events, kind: int, runs: int) -> Ints:
 
 @kernel
 def lost_until(told: ReplayInput, now: ReplayState, t0: float, last: float) -> float:
-    """Return the node-seconds lost from t0 until the last end."""
+    """Replay the events and return the drain loss, in node-seconds, from t0 until the time `last`.
+
+    `now` is the state, which is changed in place.
+    """
     time, size = told.events.time, told.events.time.size
     total, waiting, coming, i = 0.0, 0, 0, 0
     for e in range(size - 1, -1, -1):

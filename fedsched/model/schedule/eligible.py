@@ -1,4 +1,4 @@
-"""Eligible times: from when on the jobs of a schedule might start, given the jobs that they waited for [34]."""
+"""Eligible times: from when on each job of a schedule might start, by its submit and its conditions [34]."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def eligible_since(schedule: Schedule) -> NDArray[np.float64]:
-    """Return the time from which each job might start; NaN if it is not known or never came.
+    """Return the time in seconds from which each job might start; NaN if the time is not known or never came.
 
-    For a job with holds, it is the end of its last hold before the start [73].
+    This is `ready_since`, or the end of the job's last hold before its start if that is later [73].
     """
     moment, held = ready_since(schedule), schedule.workload.held
     if held is None:
@@ -31,7 +31,7 @@ def eligible_since(schedule: Schedule) -> NDArray[np.float64]:
 
 
 def last_waited(schedule: Schedule) -> NDArray[np.float64]:
-    """Return when each job without a start left the queue by cancellation; t0 if it did not."""
+    """Return, for each job, the time at which it was cancelled in the queue; t0 for jobs that were not cancelled."""
     until = np.full(len(schedule), schedule.t0)
     if schedule.workload.cancel_at is not None:
         gone = schedule.cancelled
@@ -40,7 +40,11 @@ def last_waited(schedule: Schedule) -> NDArray[np.float64]:
 
 
 def ready_since(schedule: Schedule) -> NDArray[np.float64]:
-    """Return the time from which each job might start if later holds are ignored; NaN as in `eligible_since`."""
+    """Return the time in seconds from which each job might start if holds that begin later are ignored.
+
+    It is the latest of the submit, the earliest start, the plan's delay, and the times at which conditions on other
+    jobs hold. NaN if a condition cannot hold, or holds at an unknown time.
+    """
     workload = schedule.workload
     alone = workload.after is None and workload.begin is None and workload.feedback is None and workload.held is None
     if alone and schedule.delays is None and not schedule.federation.calendar:

@@ -1,4 +1,4 @@
-"""Metrics that are integrals over time: summed up during a run, then copied into the metric row."""
+"""Metrics that a simulation sums up over time while it runs, and other inputs of the metric kernel."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 class Wasted(NamedTuple):
-    """Resources of lost runs: node-seconds of each group, and the last end; empty if no run was lost.
+    """What runs that lost their nodes used: `seconds` (node-seconds by group) until the last of their ends (`until`).
 
-    `more` is the energy, in joules, above the groups' busy watts, for jobs that state their own watts.
+    `seconds` is empty, or all 0, if no run was lost. `more` is their energy above the groups' busy watts, in joules.
     """
 
     seconds: NDArray[np.float64]
@@ -26,13 +26,13 @@ NOTHING_WASTED = Wasted(np.zeros(0), -np.inf)
 
 
 class Eligible(NamedTuple):
-    """The time from which each job might start; empty if it is the submit time for all jobs."""
+    """The time in seconds from which each job might start; empty if that is the submit time of all jobs."""
 
     since: NDArray[np.float64]
 
 
 class Integrals(NamedTuple):
-    """The integrals of a run, by metric name and in the order of their columns; NaN = not known.
+    """Metrics that are summed up during a simulation, in the order of the metric row; NaN = not known.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""The gaps between uses of equal nodes, matched for least energy if "last freed, first used" is not optimal [66].
+"""For planned power saving: which idle gaps of a group's nodes are spent off, so that energy is least [66].
 
-Switching a node off and on may take less energy than idling for the same time. Then a gap that is just long enough
-costs less than a shorter one, and two gaps of middling length may both be worth switching off, while a short and a
-long one are not. Which use follows which end is a min-cost flow: idle nodes and off nodes flow from one moment to the
-next. A node that goes off pays for both transitions, and may be back when both are over.
+Nodes of a group are equal, so any free node may be used next; the choice sets the lengths of the gaps between uses.
+Usually it is best to use the node freed last. If switching a node off and on takes less energy than idling for the same
+time, another choice may be better. The best one is found as a min-cost flow: idle nodes and off nodes flow from one
+moment to the next. A node that goes off pays for both transitions, and may be back when both are over.
 """
 
 from __future__ import annotations
@@ -28,14 +28,21 @@ if TYPE_CHECKING:
 
 
 def is_concave(group: NodeGroup) -> bool:
-    """Return whether switching takes no less energy than idling as long; then "last freed, first used" is optimal."""
+    """Return whether shutting down and booting a node take no less energy than idling for the same time.
+
+    Then it is optimal to use the node freed last.
+    """
     _, boot, shutdown = watts_off(group)
     switching = shutdown * group.shutdown_seconds + boot * group.boot_seconds
     return switching >= group.idle_watts * (group.shutdown_seconds + group.boot_seconds)
 
 
 def energy_saved(group: NodeGroup, gap: float, *, again: bool) -> float:
-    """Return the energy saved by switching off in a gap instead of idling; −inf if the gap is too short."""
+    """Return the joules that a node saves if it is off in a gap of `gap` seconds instead of idling.
+
+    With `again`, the node must be on again at the end of the gap: −inf if the gap is too short for that. Without, the
+    node stays off.
+    """
     off, boot, shutdown = watts_off(group)
     if again:
         asleep = gap - group.shutdown_seconds - group.boot_seconds
@@ -47,9 +54,10 @@ def energy_saved(group: NodeGroup, gap: float, *, again: bool) -> float:
 
 
 def matched_gaps(group: NodeGroup, when: Floats, change: Ints, t0: float, last: float) -> list[Gap]:
-    """Return the gaps in which nodes of a group go off so that total energy is least; all nodes are idle at t0.
+    """Return the gaps in which nodes of a group are off, so that energy from t0 to `last` is least.
 
-    `change` is how many nodes a moment frees or, below 0, takes; nodes freed at a time can be taken at that time.
+    A gap is (off since, boot begins at, number of nodes); infinite if they stay off. All nodes are idle at t0. `change`
+    is how many nodes become free at each time `when`, or, below 0, are taken. Nodes can be taken as they become free.
     """
     times = np.unique(np.append(when, t0))
     place = np.searchsorted(times, when)
@@ -69,7 +77,10 @@ def matched_gaps(group: NodeGroup, when: Floats, change: Ints, t0: float, last: 
 def _cheapest_flow(
     group: NodeGroup, times: Floats, freed: Floats, taken: Floats, last: float
 ) -> tuple[Ints, Ints, Ints]:
-    """Return how many nodes go off at each time, how many are back then, and how many go off for good."""
+    """Solve the min-cost flow; return three numbers of nodes at each time: going off, being on again, off for good.
+
+    Nodes that are on again at a time had gone off earlier; those that go off for good are not among the first.
+    """
     from scipy.optimize import linprog
     from scipy.sparse import csr_matrix
 

@@ -1,4 +1,4 @@
-"""The metric row of a schedule: the metrics, their units, and the kernel that computes them."""
+"""The metrics of a schedule in one row: their names, units and meanings, and the compiled code that computes them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One column of the metric row.
+    """The description of one metric, which is a column of the metric row.
 
     Parameters
     ----------
     name, unit, meaning
-        Its name, its unit ("" if it has none), and what it is.
+        The metric's name, its unit ("" if it has none), and how it is computed.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class Metric:
 
 
 class Column(IntEnum):
-    """The index of each metric in the row."""
+    """The index of each metric in the metric row."""
 
     MAKESPAN = 0
     FLOW = auto()
@@ -80,9 +80,9 @@ def _metric(unit: str, meaning: str) -> Any:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Metrics:
-    """The metric row of one schedule; NaN if a column was not requested or is not known.
+    """All metrics of one schedule, the metric row; a value is NaN if it was not requested or is not known.
 
-    Rows are equal if all their values are equal, and the same values are NaN.
+    Two rows are equal if all their values are equal; NaN equals NaN here.
 
     Examples
     --------
@@ -132,7 +132,7 @@ class Metrics:
 
     @classmethod
     def from_row(cls, row: NDArray[np.float64]) -> Metrics:
-        """Return the metrics in a row that `fill_row` has filled."""
+        """Return the metrics in an array with one value per metric, as `fill_row` fills it."""
         return cls(*(float(value) for value in row))
 
     def as_dict(self) -> dict[str, float]:
@@ -143,7 +143,10 @@ class Metrics:
         return self.as_dict()[name]
 
     def telling(self) -> dict[str, float]:
-        """Return the metrics worth showing: known values, without zero losses and without a repeated mean wait."""
+        """Return the metrics worth showing, by name: known values only.
+
+        Losses of 0 are left out, and the mean wait since eligible if it equals the mean wait.
+        """
         known = {name: value for name, value in self.as_dict().items() if value == value}
         if self.mean_wait_eligible == self.mean_wait:
             known.pop("mean_wait_eligible", None)
@@ -162,7 +165,7 @@ BOUND_SECONDS = 10.0  # the floor of the run time in the bounded slowdown
 
 @by_reference
 class Measured(NamedTuple):
-    """What the metric kernel reads besides the schedule itself."""
+    """The columns of a workload and a federation that `fill_row` reads, as arrays."""
 
     submit: NDArray[np.float64]
     tasks: NDArray[np.int64]
@@ -187,10 +190,11 @@ def fill_row(
     user_sums: NDArray[np.float64],
     row: NDArray[np.float64],
 ) -> None:
-    """Fill the metric row for the jobs that have finished (a finish that is not NaN).
+    """Fill `row` with the metrics of the jobs that have finished (a finish that is not NaN).
 
-    Lost runs count as busy time, and extend the makespan. `eligible` holds the times from which jobs might start.
-    `user_sums` is a U × 2 workspace; with no rows the user spread is not computed (NaN).
+    Lost runs count as busy time, and extend the makespan. Without finished jobs, waits and slowdowns are NaN; without
+    lost runs too, all metrics are. `eligible` has the times from which jobs might start. `user_sums` is a workspace
+    with a row per user; with no rows, the user spread is NaN.
     """
     jobs, groups = counts.shape
     done = 0
@@ -294,7 +298,7 @@ def _spread(user_sums: NDArray[np.float64]) -> float:
 
 
 def measured(workload: Workload, federation: Federation) -> Measured:
-    """Return the arrays that the metric kernel reads for this workload on this federation."""
+    """Return the arrays of this workload and this federation that `fill_row` reads, read-only."""
     from fedsched.model.power.watts import watts_of  # not a source of the kernel
 
     groups = federation.groups
@@ -325,7 +329,10 @@ def metrics_of(
     integrals: Integrals = NOT_KNOWN,
     users: bool = False,
 ) -> Metrics:
-    """Return the metrics of a schedule given by its start times, finish times and node counts."""
+    """Return the metrics of a schedule, given by start times, finish times and node counts: see `fill_row`.
+
+    The user spread is computed only if `users` is true. Metrics that need a whole `Schedule` are NaN.
+    """
     row = np.full(len(Column), np.nan)
     user_sums = np.zeros((int(inputs.user.max(initial=-1)) + 1 if users else 0, 2))
     with np.errstate(divide="ignore", invalid="ignore"):  # a job of no length; without the compiler numpy would warn
@@ -356,12 +363,18 @@ SHARES = ("utilisation", "loss_of_capacity")
 
 
 def scaled(unit: str, most: float) -> tuple[str, float]:
-    """Return the name and size of the unit in which to show values up to `most`."""
+    """Return the unit in which to show values up to `most` of a base unit ("s", "J" or "W"): its name and its size.
+
+    For example ("h", 3600.0) for 8000 s.
+    """
     return next((name, size) for name, size, least in SCALES[unit] if abs(most) >= least)
 
 
 def scale_of(name: str, most: float) -> tuple[str, float]:
-    """Return the name and size of the unit in which to show a metric's values up to `most`."""
+    """Return the unit in which to show a metric's values up to `most`: its name and its size in the metric's unit.
+
+    It is ("%", 0.01) for shares; a unit without larger ones has size 1.
+    """
     if name in SHARES:
         return "%", 0.01
     unit = UNITS.get(name, "")
@@ -369,7 +382,10 @@ def scale_of(name: str, most: float) -> tuple[str, float]:
 
 
 def with_unit(name: str, value: float, *, gap: str = " ") -> str:
-    """Return a metric's value as text, in the unit that suits it: 5.2 h, 63.1 %; a dash if it is not known."""
+    """Return a metric's value as text in a suitable unit, "5.2 h" or "63.1 %"; a dash for NaN.
+
+    `gap` stands between number and unit.
+    """
     if value != value:
         return "–"
     unit, size = scale_of(name, value)

@@ -1,4 +1,4 @@
-"""Node numbers: which nodes of a group each job gets, the lowest free numbers first."""
+"""Node numbers: which numbered nodes each job gets, always the lowest free numbers of a group first."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ Intervals = tuple[tuple[int, int], ...]  # (first, last) node numbers, both incl
 
 
 class NodeRuns(NamedTuple):
-    """Runs of neighbouring node numbers, for one job after the other in the order of rows."""
+    """The nodes of all jobs as runs of neighbouring node numbers, one job after the other in the order of rows."""
 
     pieces: NDArray[np.int64]  # how many runs each job has
     first: NDArray[np.int64]
     last: NDArray[np.int64]  # included
 
     def intervals(self) -> list[Intervals]:
-        """Return each job's runs of node numbers."""
+        """Return each job's runs as (first, last) node numbers, both included."""
         runs = zip(self.first.tolist(), self.last.tolist(), strict=True)
         return [tuple(next(runs) for _ in range(count)) for count in self.pieces.tolist()]
 
 
 class _Free:
-    """The free nodes of a group, stored as runs: a machine has many nodes, but few runs."""
+    """The free nodes of a group, stored as runs of neighbouring numbers, because runs are few and nodes many."""
 
     __slots__ = ("begins", "ends", "lowest")
 
@@ -43,7 +43,7 @@ class _Free:
         self.lowest = [first]  # a heap of first nodes; some may be out of date
 
     def take(self, count: int) -> list[tuple[int, int]]:
-        """Take the lowest `count` free nodes, or all if there are fewer; return them as runs (first, node after)."""
+        """Remove the lowest `count` free nodes, or all if there are fewer; return them as runs (first, last + 1)."""
         taken = []
         while count > 0 and self.lowest:
             first = self.lowest[0]
@@ -64,7 +64,7 @@ class _Free:
         return taken
 
     def give(self, first: int, end: int) -> None:
-        """Free a run of nodes, and merge it with its free neighbours."""
+        """Add the nodes from `first` to before `end` to the free nodes, and merge them with free neighbours."""
         end = self.ends.pop(end, end)
         before = self.begins.pop(first, None)
         if before is None:
@@ -83,11 +83,12 @@ def node_runs(
     *,
     progress: Callable[[int, int], None] | None = None,
 ) -> NodeRuns:
-    """Return the nodes of every job, numbered through the federation group by group, as arrays.
+    """Return the node numbers of every job; numbers run through the federation group by group.
 
-    Jobs take nodes in order of start (then row), always the lowest free numbers of each group; a node that becomes free
-    at a job's start can be taken by it. Kernels never see these numbers, because nodes of a group are interchangeable.
-    `progress` is called regularly with the number of jobs that have their nodes, and the number of all jobs.
+    Jobs take nodes in order of start (then row), always the lowest free numbers of each group. A job can take a node
+    that becomes free at its start. A job without a start has no nodes. The simulation itself does not use these
+    numbers, because nodes of a group are interchangeable. `progress` is called regularly with the number of jobs that
+    have their nodes, and the number of all jobs.
     """
     offsets = np.concatenate([[0], np.cumsum([group.count for group in federation.groups])]).tolist()
     free = [_Free(first, group.count) for first, group in zip(offsets, federation.groups, strict=False)]
@@ -124,7 +125,10 @@ def node_runs(
 
 
 def by_their_numbers(runs: NodeRuns, order: NDArray[np.int64] | None) -> NodeRuns:
-    """Return runs of group-by-group numbers as runs of the nodes' own numbers: see `Federation.node_order`."""
+    """Return the same nodes by their own numbers, which run through the clusters in order, whatever the nodes' groups.
+
+    `order` maps group-by-group numbers to own numbers (`Federation.node_order`); None: both are the same.
+    """
     if order is None:
         return runs
     length = runs.last - runs.first + 1
@@ -144,5 +148,5 @@ def number_nodes(
     finish: NDArray[np.float64],
     counts: NDArray[np.int64],
 ) -> list[Intervals]:
-    """Return the nodes of every job as intervals: see `node_runs`."""
+    """Return the nodes of every job as (first, last) intervals of group-by-group numbers: see `node_runs`."""
     return node_runs(federation, start, finish, counts).intervals()

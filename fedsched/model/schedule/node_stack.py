@@ -1,7 +1,8 @@
-"""The idle nodes of each group as three stacks: on, off and booting; nodes are equal, so only the times matter [66].
+"""Nodes without jobs under power saving: each group has three stacks of nodes, for on, off and booting nodes [66].
 
-Nodes that are on are sorted by when they became idle, the last on top. Nodes that are off, or shut down, are sorted by
-when they began to. Nodes that boot ahead, to be on for later jobs, are sorted by when they will be on.
+Nodes of a group are equal, so a stack has times and numbers of nodes. Nodes that are on are sorted by when they became
+idle, the last on top. Nodes that are off, or shut down, are sorted by when they began to shut down. Nodes that boot
+ahead, to be on for later jobs, are sorted by when they will be on.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ ONE = constant(1)
 
 @by_reference
 class Saving(NamedTuple):
-    """When nodes of each group go off, and how long that takes; empty without power saving."""
+    """The settings of power saving as arrays by node group, with times in seconds; empty without power saving.
+
+    A node goes off after `timeout` idle seconds unless only `keep` idle nodes of its group are on.
+    """
 
     timeout: Floats
     keep: Ints
@@ -38,7 +42,7 @@ class Saving(NamedTuple):
 
 
 class Place(IntEnum):
-    """The columns of `NodeStacks.place`."""
+    """The columns of `NodeStacks.place`: where each stack of a group begins and ends, and two counts."""
 
     ON_FIRST = 0
     ON_END = auto()
@@ -52,7 +56,7 @@ class Place(IntEnum):
 
 @by_reference
 class NodeStacks(NamedTuple):
-    """The three stacks of each group (one row each), stored so that both ends can move."""
+    """The three stacks of each group as arrays with a row per group; both ends of a stack can move."""
 
     place: Ints
     on_since: Floats
@@ -68,7 +72,7 @@ class NodeStacks(NamedTuple):
 
 
 class SpanRow(IntEnum):
-    """The fields of a span in which nodes were off."""
+    """The rows of `NodeStacks.span`: the fields of an off span, which is a time in which nodes were not on."""
 
     GROUP = 0
     OFF_AT = auto()
@@ -77,7 +81,10 @@ class SpanRow(IntEnum):
 
 
 def new_stacks(groups: int, most: int, spans: int, *, paced: bool) -> NodeStacks:
-    """Return empty stacks for groups of at most `most` nodes, with room for off spans and, if `paced`, for rates."""
+    """Return empty stacks for `groups` groups of at most `most` nodes.
+
+    They have memory for `spans` off spans and, if `paced`, for booked boots under a rate limit.
+    """
     rows = (groups, 2 * (most + 2))
     return NodeStacks(
         place=np.zeros((groups, len(Place)), dtype=np.int64),
@@ -112,7 +119,7 @@ def _push(time: Floats, count: Ints, place: Ints, first: int, end: int, since: f
 
 @inlined
 def fill(stacks: NodeStacks, g: int, nodes: int, now: float) -> None:
-    """Make this many nodes of a group idle and on, and none off."""
+    """Reset a group's stacks: `nodes` nodes are on and idle since `now`; none is off or boots."""
     place = stacks.place[g]
     place[:] = 0
     stacks.changed[g] = now
@@ -138,7 +145,11 @@ def _let_be_on(stacks: NodeStacks, g: int, now: float) -> None:
 
 @inlined
 def settle(saving: Saving, stacks: NodeStacks, g: int, now: float) -> None:
-    """Update a group: finish boots, and switch off nodes that were due before now (one due now can still be used)."""
+    """Update a group's stacks to the time `now`: nodes that have booted are on, nodes due before now are off.
+
+    A node that is due exactly now can still be used. With a limited switch-off rate, all groups of the cluster are
+    updated.
+    """
     if saving.rate.size > 0 and saving.rate[Pace.OFF] > 0:
         _settle_cluster(saving, stacks, saving.cluster[g], now)
         return
@@ -201,7 +212,7 @@ def _longest_idle(saving: Saving, stacks: NodeStacks, c: int) -> int:
 
 @inlined
 def put_back(saving: Saving, stacks: NodeStacks, g: int, nodes: int, now: float) -> None:
-    """Return nodes of a group to its idle nodes."""
+    """Update the group to `now`, and add nodes that a job has freed to its idle nodes."""
     settle(saving, stacks, g, now)
     place = stacks.place[g]
     _push(stacks.on_since[g], stacks.on_count[g], place, Place.ON_FIRST, Place.ON_END, now, nodes)
@@ -210,7 +221,7 @@ def put_back(saving: Saving, stacks: NodeStacks, g: int, nodes: int, now: float)
 
 @inlined
 def record(stacks: NodeStacks, g: int, off_at: float, boot_at: float, nodes: int) -> None:
-    """Count an off span, and store it if there is memory for spans."""
+    """Count one off span of `nodes` nodes of a group, and store it if there is memory for spans."""
     row = stacks.place[0, Place.SPANS]
     stacks.place[0, Place.SPANS] += 1
     if stacks.span.shape[1] > 0:
@@ -220,9 +231,10 @@ def record(stacks: NodeStacks, g: int, off_at: float, boot_at: float, nodes: int
 
 @inlined
 def take(saving: Saving, stacks: NodeStacks, g: int, nodes: int, now: float) -> float:
-    """Take nodes of a group: the last idle first, then nodes that boot ahead, then the nodes off longest.
+    """Take nodes of a group for a job, and return the time at which all of them are on.
 
-    Return when the last one is ready. Then further nodes boot, until `ahead` nodes are on or boot ahead.
+    The nodes that became idle last are taken first, then nodes that boot ahead, then those off longest, which must
+    boot. Afterwards, further nodes begin to boot until `ahead` nodes of the group are idle or boot ahead.
     """
     settle(saving, stacks, g, now)
     place, count = stacks.place[g], stacks.on_count[g]

@@ -1,6 +1,6 @@
-"""What each job used on each node if several jobs may share a node, and whether that is feasible [54, 55].
+"""Node use: how many tasks each job had on each node if jobs may share nodes, and whether that is feasible [54, 55].
 
-It shares no code with the engine.
+The checks share no code with the simulation.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ class NodeUse:
     start, finish, alone
         When each job started and ended, and whether it had its nodes to itself: one entry per job of the workload.
     job, node, tasks
-        The row of the job, the number of the node, counted through the federation cluster by cluster, and the tasks.
+        One row per job and node: the job's row in the workload, the node's number, counted through the federation
+        cluster by cluster, and the number of the job's tasks on this node.
     devices
         One row per known part of a GPU: job, node, device, thousandths; None if nothing is known.
 
@@ -94,7 +95,7 @@ class NodeUse:
         return table
 
     def amounts(self, resource: str) -> NDArray[np.int64]:
-        """Return how much of a resource the tasks of each row held."""
+        """Return, for each row, how much of a resource the job's tasks on this node held together."""
         of_task = self._of_task(resource)
         if int(of_task.max(initial=0)) * int(np.abs(self.tasks).sum()) > MOST_TOGETHER:
             raise ScheduleError(f"NodeUse: the sum of {resource!r} is too large; count it in larger units.")
@@ -110,28 +111,31 @@ class NodeUse:
 
     @property
     def shares(self) -> NDArray[np.float64]:
-        """Return jobs × groups in nodes: the share of the cores that each job used; whole nodes for exclusive jobs."""
+        """Return jobs × groups, in nodes: the cores that a job used, divided by the cores of a node.
+
+        For an exclusive job it is the number of its nodes.
+        """
         whole = np.zeros((len(self.workload), len(self.federation.groups)), dtype=np.float64)
         np.add.at(whole, (self.job, self.federation.group_of_node[self.node]), 1.0)
         shares = node_shares(self.federation, self._of_task(CORES), self.counts)
         return np.where(self.alone[:, None], whole, shares)
 
     def taken_seconds(self, t0: float) -> NDArray[np.float64]:
-        """Return the node-seconds of each group, by the share of cores in use; exclusive jobs use whole nodes.
+        """Return the node-seconds that jobs used in each group, in proportion to the cores in use: see `shares`.
 
         Jobs that have not finished, and times before t0, do not count.
         """
         return node_seconds(self.shares, self.start, self.finish, t0)
 
     def take(self, rows: NDArray[np.int64], workload: Workload) -> NodeUse:
-        """Return the node use of some jobs, given by row; `workload` is the workload of these jobs.
+        """Return the node use of some of the jobs, with these jobs renumbered from row 0.
 
         Parameters
         ----------
         rows
-            The jobs.
+            The rows of the jobs.
         workload
-            The workload of these jobs.
+            The workload of these jobs alone.
         """
         new = np.full(len(self.workload), -1)
         new[rows] = np.arange(len(rows))
@@ -152,14 +156,17 @@ class NodeUse:
         )
 
     def peaks(self, resource: str = CORES) -> NDArray[np.int64]:
-        """Return the most of a resource that was in use on each node at a time."""
+        """Return, for each node, the largest amount of a resource that was in use on it at any time."""
         event, _, used = self._sweep(self.amounts(resource))
         most = np.zeros(self.federation.nodes, dtype=np.int64)
         np.maximum.at(most, self.node[event], used)
         return most
 
     def utilisation(self, resource: str = CORES) -> float:
-        """Return the share of a resource in use from the first submit to the last finish; NaN if no node has it."""
+        """Return the share of a resource that was in use, over all nodes, from the first submit to the last finish.
+
+        NaN if no node has the resource.
+        """
         has = sum(dict(group.resources).get(resource, 0) * group.count for group in self.federation.groups)
         t0 = self.workload.submit.min(initial=np.inf)
         held = self.amounts(resource) @ (self.finish - self.start)[self.job]
@@ -167,9 +174,10 @@ class NodeUse:
         return float(held / there) if has and there > 0 else np.nan
 
     def stranded(self, resource: str = CORES) -> float:
-        """Return the share of a resource that was free on nodes with none left of another one; NaN if it is not known.
+        """Return the stranded share of a resource: the share that was free on nodes with another resource used up.
 
-        The period is that of `utilisation`; on nodes of exclusive jobs nothing is free.
+        It is of the whole machine, from the first submit to the last finish. On nodes of exclusive jobs nothing is
+        free. NaN if no node has the resource, or a job has no finish.
         """
         names, groups = sorted(stated_resources(self.federation)), self.federation.groups
         of_node = self.federation.group_of_node
@@ -196,9 +204,10 @@ class NodeUse:
         return float((free * seconds)[short].sum() / there)
 
     def fragmentation(self, resource: str = CORES) -> float:
-        """Return the share of a resource's free amount that was on occupied nodes; NaN if nothing was free.
+        """Return the share of a resource's free amount that was on nodes with jobs, over time.
 
-        The period is that of `utilisation`. 0: all that was free was on empty nodes. 1: no node was ever empty.
+        It runs from 0, if all that was free was on empty nodes, to 1. The period is from the first submit to the last
+        finish. NaN if nothing was free, no node has the resource, or a job has no finish.
         """
         has = np.array([dict(group.resources).get(resource, 0) for group in self.federation.groups], dtype=np.int64)
         here = has[self.federation.group_of_node]
@@ -216,7 +225,7 @@ class NodeUse:
         return float(((here[node] - used)[:-1] * np.diff(time))[on].sum() / free)
 
     def in_words(self) -> list[str]:
-        """Return, in words, how much of each resource was in use, and how much was stranded."""
+        """Return a text for each resource in use: the share that was in use, and the share that was stranded."""
         said = []
         for name in sorted(stated_resources(self.federation)):
             if (used := self.utilisation(name)) == used and used > 0:
@@ -227,18 +236,21 @@ class NodeUse:
 
     @property
     def unmodelled(self) -> tuple[str, ...]:
-        """Return what the log holds and the node use ignores; it covers how jobs share nodes."""
+        """Return, in words, what the jobs' log has and a model with shared nodes ignores."""
         return unmodelled_when_shared(self.workload, self.federation)
 
     def violations(self) -> list[str]:
-        """Return all errors of the node use, one line each."""
+        """Return all errors of the node use, one line each.
+
+        Raise if the federation or the jobs have something that is not checked here, such as downtimes or dependencies.
+        """
         self._refuse_what_is_not_checked()
         return self.broken()
 
     def broken(self) -> list[str]:
-        """Return the errors of tasks, times, nodes, pools and limits, one line each.
+        """Return the errors of tasks, times, nodes, pools and limits, one line each; [] if there are none.
 
-        Waits for other jobs and for downtimes are not checked.
+        Whether jobs waited for other jobs and for downtimes is not checked.
         """
         found = [*self._jobs()]
         return found or [*self._capacity(), *self._company(), *self._beside_nodes()]
@@ -256,7 +268,7 @@ class NodeUse:
         return f"{jobs} on {nodes} of {machine}: {rows}"
 
     def where(self, node: int) -> str:
-        """Return a node's name: its cluster, and its number there."""
+        """Return a node's name for errors, "node 3 of 'north'": the number is within the cluster."""
         for cluster in self.federation.clusters:
             if node < cluster.nodes:
                 return f"node {node} of {one_line(cluster.name)!r}"
@@ -264,7 +276,7 @@ class NodeUse:
         raise IndexError(node)
 
     def whose(self, job: int | np.integer[Any]) -> str:
-        """Return a job's name for errors; a run in a workload of runs has the name of its job."""
+        """Return the name of the job in this row for errors: "Job 12". A row that is one run of a job names the job."""
         return f"Job {self.workload.label(JOB)[job] or self.workload.id[job]}"
 
     def _name(self, row: int | np.integer[Any]) -> str:
@@ -381,12 +393,15 @@ def _frozen(values: ArrayLike, kind: type[np.generic]) -> NDArray[Any]:
 
 
 def _first_of_each(places: NDArray[np.int64], of: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return, in order, the first of these places for each value of `of`."""
+    """Return, in ascending order, the first of the indices `places` for each value of `of` at these indices."""
     return places[np.sort(np.unique(of[places], return_index=True)[1])]
 
 
 def unmodelled_when_shared(workload: Workload, federation: Federation) -> tuple[str, ...]:
-    """Return what the jobs' log holds and a model with shared nodes ignores."""
+    """Return, in words, what the jobs' log has and a model with shared nodes ignores.
+
+    Tasks per node, exclusive nodes and shares of GPUs are not among it, because this model covers them.
+    """
     from fedsched.model.jobs.unmodelled import unmodelled
 
     workload = replace(workload, layout=None)
@@ -402,9 +417,10 @@ def unmodelled_when_shared(workload: Workload, federation: Federation) -> tuple[
 def every_run(
     schedule: Schedule, use: NodeUse, lost: NodeUse, ended: NDArray[np.int64]
 ) -> tuple[Schedule, NodeUse]:
-    """Return all runs of a schedule with shared nodes as a schedule of their own, with their nodes [42, 55].
+    """Return a schedule with shared nodes that has one job per run, lost runs included, and its node use [42, 55].
 
-    Rows `ended` ran to their end and come first; the lost runs follow.
+    The runs of the jobs in the rows `ended`, which ran to their end, come first. The lost runs, with the node use
+    `lost`, follow.
     """
     rows = np.concatenate([ended, schedule.lost.job])
     workload, first = one_job_per_run(schedule.workload, rows), ended.size

@@ -1,6 +1,6 @@
-"""Off spans: when which nodes of a schedule shut down, are off and boot [66].
+"""Off spans: times in which nodes of a schedule shut down, are off or boot [66].
 
-They are replayed from the federation's power saving, and from the promises and ends of the schedule's jobs.
+They follow from the federation's power saving, and from when jobs of the schedule get their nodes and when they end.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class GroupOffSpans(NamedTuple):
-    """Spans in which nodes of a group were not on: from the begin of the shutdown until they are on again, if ever."""
+    """Off spans, one per row: nodes of a group begin to shut down at `off_at` and begin to boot at `boot_at`."""
 
     group: Ints
     off_at: Floats
@@ -55,7 +55,10 @@ class GroupOffSpans(NamedTuple):
 
 @kernel
 def replay(saving: Saving, nodes: Ints, when: Floats, change: Ints, t0: float, end: float, stacks: NodeStacks) -> None:
-    """Record off spans; all nodes are idle at t0. `change` is how many nodes a moment frees or, below 0, takes."""
+    """Record in `stacks` the off spans from t0 to `end` under a timeout or a reserve; all nodes are idle at t0.
+
+    `change` (times × groups) is how many nodes become free at each time `when`, or, below 0, are taken.
+    """
     for g in range(nodes.size):
         fill(stacks, g, nodes[g], t0)
     for i in range(when.size):
@@ -71,7 +74,10 @@ def replay(saving: Saving, nodes: Ints, when: Floats, change: Ints, t0: float, e
 
 
 def saving_of(federation: Federation) -> Saving:
-    """Return a federation's power saving by group, as kernels use it; empty without power saving."""
+    """Return the arrays, by group, that compiled code uses for a federation's power saving.
+
+    They are empty unless the power saving is a `Timeout` or a `Reserve`.
+    """
     power = federation.power
     seconds, keep, groups = (power.seconds, power.keep, federation.groups) if is_switching(power) else (0.0, 0, ())
     saving = Saving(
@@ -96,7 +102,11 @@ def _rates_of(power: PowerSaving | None) -> tuple[int, ...]:
 
 
 def spans_of(federation: Federation, runs: RunTable, promises: Promises | None, t0: float) -> GroupOffSpans:
-    """Return the off spans until the last end; jobs hold their nodes from their promises on, if there are any."""
+    """Return the off spans of a schedule's runs until the last end; empty without power saving.
+
+    With a timeout or a reserve, jobs hold their nodes from their promises on, if there are any; otherwise from their
+    starts. Raise if jobs hold more nodes than a group has.
+    """
     power, end = federation.power, float(runs.end.max(initial=t0))
     if power is None:
         return _spans([])
@@ -173,7 +183,7 @@ def _gaps(group: NodeGroup, when: Floats, change: Ints, t0: float, last: float) 
 
 
 class OffSpans(NamedTuple):
-    """Nodes that are not on, as columns: from the begin of their shutdown until they are on again."""
+    """Off spans, one per row, from the begin of the shutdown (`start`) until the nodes are on again (`finish`)."""
 
     start: NDArray[np.float64]
     finish: NDArray[np.float64]  # infinite if they stay off
@@ -183,7 +193,7 @@ class OffSpans(NamedTuple):
 
 
 class Bands(NamedTuple):
-    """Runs of neighbouring nodes in one state other than on, one per row."""
+    """Bands of a chart, one per row: neighbouring nodes that shut down, are off or boot from `start` to `finish`."""
 
     start: NDArray[np.float64]
     finish: NDArray[np.float64]  # at most the last job's finish
@@ -192,12 +202,12 @@ class Bands(NamedTuple):
     changes: NDArray[np.bool_]  # True: shuts down or boots; False: is off
 
     def only(self, which: NDArray[np.bool_]) -> Bands:
-        """Return the bands selected by a mask."""
+        """Return the bands for which the mask is true."""
         return Bands(self.start[which], self.finish[which], self.first[which], self.last[which], self.changes[which])
 
 
 def off_spans(schedule: Schedule) -> OffSpans:
-    """Return when how many nodes are not on; empty without power saving."""
+    """Return the off spans of a schedule, with the end of each shutdown; empty without power saving."""
     groups = schedule.federation.groups
     found = spans_of(schedule.federation, finished_runs(schedule), schedule.promises, schedule.t0)
     seconds = np.array([(group.shutdown_seconds, group.boot_seconds) for group in groups])[found.group]
@@ -207,7 +217,11 @@ def off_spans(schedule: Schedule) -> OffSpans:
 
 
 def bands(spans: OffSpans, runs: NodeRuns, last: float) -> Bands:
-    """Return the states of these runs of nodes over time, until the last job ends."""
+    """Return up to three bands for each run of nodes of each off span: shutting down, off, and booting.
+
+    `runs` are the spans' nodes as runs of neighbouring numbers. Bands are cut at the time `last`; empty ones are left
+    out.
+    """
     of_run = [np.repeat(times, runs.pieces) for times in (spans.start, spans.down, spans.boots, spans.finish)]
     start, finish = (np.minimum(np.concatenate(times), last) for times in (of_run[:3], of_run[1:]))
     changes = np.repeat([True, False, True], runs.first.size)

@@ -1,4 +1,4 @@
-"""The power that a schedule draws over time, and its cost by the federation's signals [65]."""
+"""The power that a schedule draws over time, and what it costs by the federation's prices and carbon signals [65]."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Draws(NamedTuple):
-    """Intervals in which a cluster draws additional watts; the watts of all intervals add up."""
+    """Intervals, one per row, in which a cluster draws additional watts; the watts of overlapping intervals add up."""
 
     begin: Floats
     end: Floats
@@ -35,24 +35,27 @@ class Draws(NamedTuple):
 
 
 class Power(NamedTuple):
-    """Watts over time: one row per cluster, from each time until the next; the last time is the end."""
+    """The watts of each cluster over time: `watts` (clusters × times) hold from each of the `times` until the next.
+
+    The last time is the end of the schedule, with 0 watts.
+    """
 
     times: Floats
     watts: Floats
 
     @property
     def total(self) -> Floats:
-        """Return the federation's watts."""
+        """Return the watts of all clusters together from each time on."""
         return np.asarray(self.watts.sum(axis=0))
 
     @property
     def peak(self) -> float:
-        """Return the greatest power of the federation at a time."""
+        """Return the greatest watts that all clusters together draw at any time."""
         return float(self.total.max(initial=0.0))
 
 
 class Tariff:
-    """The cost of each cluster's energy, by the signals of one kind."""
+    """The federation's signals of one kind, price or carbon, prepared to compute the cost of energy."""
 
     def __init__(self, federation: Federation, kind: str) -> None:
         names = [cluster.name for cluster in federation.clusters]
@@ -61,7 +64,10 @@ class Tariff:
         self._kinds = {(signal.constant, signal.unit) for signal in self.signals}  # precomputed: a year has many values
 
     def of(self, draws: Draws, energy: float) -> float:
-        """Return the cost of these draws, which amount to `energy` joules."""
+        """Return the cost of these draws, `energy` joules in all, in currency or kilograms of CO2.
+
+        Raise if a signal has no value at some time of the draws.
+        """
         begin, end = float(draws.begin.min()), float(draws.end.max())
         for signal in self.signals:
             signal.check_reach(begin, end)
@@ -77,7 +83,7 @@ class Tariff:
 
 
 class Used(NamedTuple):
-    """The draws of a schedule, the energy saved compared to all nodes on, and how many times a node went off."""
+    """What a schedule draws, the joules saved compared to having all nodes on, and how often nodes went off."""
 
     draws: Draws
     spared: float  # joules
@@ -85,7 +91,10 @@ class Used(NamedTuple):
 
 
 def used_by(runs: RunTable, federation: Federation, watts: Floats, t0: float, promises: Promises | None = None) -> Used:
-    """Return the draws of runs, by their jobs' watts, and of idle nodes, from t0 to the last end."""
+    """Return what all nodes draw from t0 to the last end: those of runs, idle nodes, and nodes under power saving.
+
+    `watts` is the result of `watts_of`.
+    """
     draws = _always_on(runs, federation, watts, t0)
     if federation.power is None:
         return Used(draws, 0.0, 0)
@@ -97,7 +106,7 @@ def used_by(runs: RunTable, federation: Federation, watts: Floats, t0: float, pr
 
 
 def drawn_off(schedule: Schedule) -> Draws:
-    """Return what nodes that go off draw in each state, minus their idle watts."""
+    """Return what a schedule's nodes draw while they shut down, are off and boot, minus their idle watts."""
     federation, runs = schedule.federation, finished_runs(schedule)
     spans = spans_of(federation, runs, schedule.promises, schedule.t0)
     return _switched(spans, federation, float(runs.end.max(initial=schedule.t0)))
@@ -143,7 +152,7 @@ def _drawing(schedule: Schedule) -> tuple[RunTable, Floats]:
 
 
 def power_of(schedule: Schedule) -> Power:
-    """Return the watts that a schedule's clusters draw from t0 to the last end."""
+    """Return the watts that each cluster of a schedule draws over time, from t0 to the last end."""
     runs, watts = _drawing(schedule)
     used = used_by(runs, schedule.federation, watts, schedule.t0, schedule.promises)
     return _over_time(used.draws, len(schedule.federation.clusters))
@@ -161,7 +170,7 @@ def _over_time(draws: Draws, clusters: int) -> Power:
 
 
 class Pricing:
-    """The cost of schedules on a federation by its signals, prepared for many schedules."""
+    """A federation's prices and carbon signals, prepared to compute cost metrics of many schedules."""
 
     def __init__(self, federation: Federation) -> None:
         self.federation = federation
@@ -177,7 +186,11 @@ class Pricing:
         idle_energy: float,
         promises: Promises | None = None,
     ) -> dict[str, float]:
-        """Return the cost metrics of runs from t0 on; `energy` and `idle_energy` are those with all nodes on."""
+        """Return the metrics of cost, carbon and peak power of runs from t0 on, by name.
+
+        `energy` and `idle_energy` are in joules with all nodes on. With power saving, the result also has the energies
+        reduced by what it saves, the number of switches, and the mean wait for boots.
+        """
         federation = self.federation
         used = used_by(runs, federation, watts, t0, promises)
         found: dict[str, float] = {}
@@ -191,7 +204,10 @@ class Pricing:
 
 
 def power_measures(schedule: Schedule, row: Metrics) -> dict[str, float]:
-    """Return a schedule's cost metrics by name; empty without signals and power saving."""
+    """Return a schedule's metrics of cost, carbon, peak power and power saving: see `Pricing.measures`.
+
+    Empty if the federation has neither signals nor power saving, or if no job ran.
+    """
     federation = schedule.federation
     if (not federation.signals and federation.power is None) or row.makespan != row.makespan:
         return {}

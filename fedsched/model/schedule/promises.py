@@ -1,4 +1,7 @@
-"""Promises: since when jobs had their nodes, some of which had to boot, and in which order they got them [66]."""
+"""Promises: when and in which order jobs were given their nodes [66].
+
+They exist with power saving only, if nodes may have to boot before their job starts.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,10 @@ if TYPE_CHECKING:
 
 
 class Promises(NamedTuple):
-    """By row of the workload: when a job was promised its nodes (NaN: never), and its turn among all promises."""
+    """For each job, the time at which it was promised its nodes (NaN: never), and its turn among all promises.
+
+    A job holds its nodes from then on, and starts when all of them are on.
+    """
 
     time: NDArray[np.float64]
     turn: NDArray[np.int64]
@@ -28,26 +34,26 @@ class Promises(NamedTuple):
         return Promises(time, turn)
 
     def of_rows(self, rows: NDArray[np.int64]) -> Promises:
-        """Return the promises of some jobs."""
+        """Return the promises of the jobs in these rows; turns stay."""
         return Promises(self.time[rows], self.turn[rows])
 
 
 def same_promises(mine: Promises | None, theirs: Promises | None) -> bool:
-    """Return whether two schedules have the same promises, or both have none."""
+    """Return whether two schedules have the same promises, or both have none (None)."""
     if mine is None or theirs is None:
         return mine is theirs
     return all(np.array_equal(one, other, equal_nan=True) for one, other in zip(mine, theirs, strict=True))
 
 
 def same_delays(mine: NDArray[np.float64] | None, theirs: NDArray[np.float64] | None) -> bool:
-    """Return whether two schedules have the same delays, or both have none."""
+    """Return whether two schedules have the same delays by plans, or both have none (None)."""
     if mine is None or theirs is None:
         return mine is theirs
     return np.array_equal(mine, theirs)
 
 
 def broken_turns(schedule: Schedule) -> Iterator[str]:
-    """Yield an error for each job with a turn that is not its place among all promises in the order of time."""
+    """Yield an error for each job with a turn other than its place among all promises, sorted by time, then turn."""
     if schedule.promises is None:
         return
     time, turn = schedule.promises

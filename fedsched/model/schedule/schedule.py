@@ -1,4 +1,4 @@
-"""Schedule: when and where each job runs, with its metrics, verification, node numbers and exports."""
+"""Schedule: when and where each job runs, with methods for metrics, checks, node numbers and files."""
 
 from __future__ import annotations
 
@@ -31,13 +31,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Schedule(Read, ScheduleConvenience):
-    """The result of a simulation: start, finish and nodes per group of every job of a workload.
+    """The result of a simulation: start, finish and number of nodes in each group of every job of a workload.
 
-    A job that was not started has NaN as start and finish; one that was cut off while it ran has NaN as finish.
-    `lost` has the runs that downtimes aborted; a killed job has no other run. `reading` says what the policy knew, and
-    how instants, uplinks and estimates were read; its fields may be given one by one, as may the integrals of the run.
-    The schedule tells what happened up to the time `until`; to the end if that is infinite. `promises` says since when
-    jobs had their nodes, if nodes may have had to boot; `delays` holds the seconds by which a plan delayed each job.
+    Times are in seconds; `counts` is jobs × groups. A job that was not started has NaN as start and finish; a job that
+    still ran at the end of the simulation has NaN as finish. `lost` has the runs that downtimes aborted; a killed job
+    has no other run. `reading` says what the policy knew, and how simultaneous events, uplinks and estimates were
+    treated; its fields may be given one by one, and so may two of the `integrals`, which the simulation summed up. The
+    schedule says what happened up to the time `until`; infinite = to the end. `promises` says from when on jobs had
+    their nodes, if nodes may have had to boot. `delays` has the seconds by which a plan delayed each job.
 
     Examples
     --------
@@ -134,7 +135,7 @@ class Schedule(Read, ScheduleConvenience):
 
     @property
     def complete(self) -> bool:
-        """Return whether all jobs have finished, except those that cannot start, were killed or were cancelled."""
+        """Return whether all jobs have finished; jobs that never start, were killed or were cancelled do not count."""
         away = self.hopeless | self.cancelled
         away[self.lost.killed] = True
         return not bool((np.isnan(self.finish) & ~away).any())
@@ -152,21 +153,24 @@ class Schedule(Read, ScheduleConvenience):
 
     @property
     def cancelled(self) -> NDArray[np.bool_]:
-        """Return which jobs were cancelled in the queue before they started."""
+        """Return which jobs were cancelled before they started."""
         from fedsched.model.constraints.cancellations import cancelled_in
 
         return cancelled_in(self)
 
     @property
     def eligible(self) -> NDArray[np.float64]:
-        """Return since when each job might start: it is submitted, and all its conditions hold."""
+        """Return the time in seconds from which each job might start: it is submitted, and all its conditions hold.
+
+        NaN if the time is not known or never came.
+        """
         from fedsched.model.schedule.eligible import eligible_since
 
         return eligible_since(self)
 
     @property
     def submits(self) -> str:
-        """Return "now" if all jobs wait from the start, except those that follow others; else "keep"."""
+        """Return "now" if all jobs are submitted at t0 or before, else "keep"; jobs that follow others do not count."""
         leading = np.ones(len(self), dtype=np.bool_)
         if self.workload.feedback is not None:
             leading = self.workload.feedback.preceding < 0
@@ -174,22 +178,22 @@ class Schedule(Read, ScheduleConvenience):
 
     @property
     def question(self) -> str:
-        """Return, in words, the conditions of the schedule: when jobs came, and what was known of run times."""
+        """Return, in words, how jobs arrived in the schedule, and the choices of its reading."""
         return in_words(self.submits, self.reading)
 
     @property
     def wait(self) -> NDArray[np.float64]:
-        """Return start − submit of every job."""
+        """Return start − submit of every job, in seconds; NaN without a start."""
         return self.start - self.workload.submit
 
     @property
     def run(self) -> NDArray[np.float64]:
-        """Return finish − start of every job."""
+        """Return finish − start of every job, in seconds; NaN without a finish."""
         return self.finish - self.start
 
     @property
     def response(self) -> NDArray[np.float64]:
-        """Return finish − submit of every job."""
+        """Return finish − submit of every job, in seconds; NaN without a finish."""
         return self.finish - self.workload.submit
 
     @property
@@ -204,12 +208,12 @@ class Schedule(Read, ScheduleConvenience):
 
     @property
     def loss_of_capacity(self) -> float:
-        """Return the share of the machine that idled while a job that fits waited; NaN if not known."""
+        """Return the share of the machine that idled while a waiting job would have fit; NaN if not known."""
         return self.integrals.loss_of_capacity
 
     @property
     def energy(self) -> float:
-        """Return the joules of busy and idle nodes from t0 to the last finish."""
+        """Return the energy in joules of all nodes, busy or idle, from t0 to the last end."""
         return self.metrics(users=False).energy
 
     @property
@@ -221,34 +225,34 @@ class Schedule(Read, ScheduleConvenience):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Return, in words: jobs without an end and why, workflows, and how much was closed or reserved."""
+        """Return, in words: jobs without an end and why, delays, workflows, and how much was closed or reserved."""
         from fedsched.model.schedule.summary import remarks
 
         return remarks(self)
 
     @property
     def unmodelled(self) -> tuple[str, ...]:
-        """Return what the jobs' log holds and the model or the federation ignores, a few words each."""
+        """Return what the jobs' log has and the model or the federation ignores, a few words each."""
         from fedsched.model.jobs.unmodelled import unmodelled
 
         return unmodelled(self.workload, self.federation)
 
     @property
     def assumed(self) -> tuple[str, ...]:
-        """Return what is assumed of the machine and of the jobs' communication, a few words each."""
+        """Return what is assumed of the machine and of the jobs because it was not given, a few words each."""
         from fedsched.model.jobs.assumed import assumptions
 
         return assumptions(self.federation, self.workload)
 
     @property
     def implausible(self) -> tuple[str, ...]:
-        """Return implausible values, as a wrong unit causes them, a few words each."""
+        """Return implausible values of jobs and machine, a few words each; a wrong unit often causes them."""
         from fedsched.model.jobs.summary import implausible_values
 
         return implausible_values(self.workload, self.federation)
 
     def metrics(self, *, users: bool = True) -> Metrics:
-        """Return the metric row of the jobs that have finished.
+        """Return the metrics of the jobs that have finished; without `users`, the user spread is NaN.
 
         Examples
         --------
@@ -276,7 +280,7 @@ class Schedule(Read, ScheduleConvenience):
         return replace(row, drain_loss=drain_loss(self), **measures_of(self.workflows()), **power_measures(self, row))
 
     def power(self) -> Power:
-        """Return the watts that each cluster draws over time."""
+        """Return the watts that each cluster draws over time, from t0 to the last end."""
         from fedsched.model.schedule.power_draw import power_of
 
         return power_of(self)
@@ -288,7 +292,9 @@ class Schedule(Read, ScheduleConvenience):
         return workflows_of(self)
 
     def trimmed_metrics(self, *, warmup: float = 0.0, cooldown: float = 0.0) -> Metrics:
-        """Return the metrics of the jobs submitted in the middle of the run; energy and makespan are theirs alone.
+        """Return the metrics of only the jobs that are submitted in the middle of the submission period.
+
+        Energy and makespan are those of a schedule with these jobs alone.
 
         Parameters
         ----------
@@ -302,7 +308,10 @@ class Schedule(Read, ScheduleConvenience):
         return self.take((self.workload.submit >= begin) & (self.workload.submit <= end)).metrics()
 
     def take(self, rows: NDArray[Any]) -> Schedule:
-        """Return the schedule of some of the jobs, by mask or by row."""
+        """Return the schedule of some of the jobs, by mask or by row; t0 becomes their earliest submit.
+
+        What the simulation summed up over all jobs, such as loss of capacity, is not known for them.
+        """
         rows = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
         workload = self.workload.take(rows)
         return Schedule(
@@ -322,7 +331,7 @@ class Schedule(Read, ScheduleConvenience):
         )
 
     def fairness(self) -> dict[int, float]:
-        """Return the mean bounded slowdown of each user's jobs that have finished."""
+        """Return, by user number, the mean bounded slowdown of the user's jobs that have finished."""
         done = ~np.isnan(self.finish)
         bounded = np.maximum(1.0, self.response[done] / np.maximum(self.run[done], 10.0))
         users, of_job = np.unique(self.workload.user[done], return_inverse=True)
@@ -330,7 +339,10 @@ class Schedule(Read, ScheduleConvenience):
         return {int(user): float(mean) for user, mean in zip(users, means, strict=True)}
 
     def node_numbers(self) -> list[Intervals]:
-        """Return the nodes of every job as intervals of node numbers, the lowest free first in each group."""
+        """Return the nodes of every job as (first, last) intervals of node numbers, both included.
+
+        Each job takes the lowest free numbers of each group. Numbers run through the clusters in order.
+        """
         from fedsched.model.schedule.closed_spans import own_numbers
 
         return own_numbers(self)
@@ -338,7 +350,7 @@ class Schedule(Read, ScheduleConvenience):
     def violations(
         self, *, tolerance: float = 1e-9, caps: NDArray[np.int64] | None = None, claimed: Metrics | None = None
     ) -> list[str]:
-        """Return all violations of the model, one line each.
+        """Return all ways in which the schedule violates the model, one line each; [] if it is valid.
 
         Parameters
         ----------
@@ -368,7 +380,7 @@ class Schedule(Read, ScheduleConvenience):
             raise ScheduleError(f"{found[0]}{more}")
 
     def start_hash(self) -> str:
-        """Return twelve hex digits that identify all (id, start) pairs, as the published tables do."""
+        """Return twelve hex digits of a hash of all (id, start) pairs, with starts cut to whole seconds."""
         rows = np.argsort(self.workload.id, kind="stable")
         rows = rows[~np.isnan(self.start[rows])]
         pairs = zip(self.workload.id[rows].tolist(), self.start[rows].tolist(), strict=True)
@@ -376,7 +388,7 @@ class Schedule(Read, ScheduleConvenience):
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     def to_json(self) -> dict[str, object]:
-        """Return policy, notes and metrics as plain values."""
+        """Return policy, reading, notes and metrics as plain values, ready for JSON; NaN becomes None."""
         from fedsched.model.jobs.recorded import recorded_and_simulated
 
         return {
@@ -401,7 +413,7 @@ class Schedule(Read, ScheduleConvenience):
         }
 
     def summary(self) -> str:
-        """Return the schedule in at most five lines: waits, slowdown, utilisation and energy, and where jobs ran."""
+        """Return a text of at most five lines: waits, slowdown, utilisation and energy, clusters, and the reading."""
         from fedsched.model.schedule.summary import in_brief
 
         return in_brief(self)

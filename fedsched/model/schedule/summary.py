@@ -1,6 +1,6 @@
 """The printed forms of a schedule: a few sentences, or its metrics with their units and remarks.
 
-Remarks name the jobs that the metrics leave out, and tell what jobs waited for.
+Remarks name, for example, the jobs that the metrics leave out.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 
 def summary_lines(schedule: Schedule) -> tuple[list[str], list[tuple[str, str]]]:
-    """Return the lines above a schedule's metrics, and the metrics with their units."""
+    """Return the lines to print above a schedule's metrics, and (name, value with unit) for each metric worth showing.
+
+    The lines are the policy, the reading, and notes. A value that the log records is shown beside the simulated one.
+    """
     values, found = schedule.metrics().telling(), recorded(schedule.workload)
     log = {} if found is None else found.figures()
 
@@ -53,7 +56,10 @@ MOST_CLUSTERS = 4  # that the summary names
 
 
 def in_brief(schedule: Schedule) -> str:
-    """Return at most five lines: ends and waits, slowdown, use and energy of the machine, places, and the reading."""
+    """Return a text of at most five lines: makespan and mean wait, slowdown, utilisation and energy, clusters, reading.
+
+    It says so if no job finishes.
+    """
     jobs, done = len(schedule), int((~np.isnan(schedule.finish)).sum())
     who, where = one_line(f"{schedule.policy or 'a schedule'}"), one_line(schedule.federation.name)
     what = f"{counted(jobs, 'job')} of {one_line(schedule.workload.name)}"
@@ -79,7 +85,7 @@ def in_brief(schedule: Schedule) -> str:
 
 
 def _places(schedule: Schedule) -> list[str]:
-    """Return the line that says how many jobs ran on each cluster; none if there is one cluster."""
+    """Return a list with one line that says how many jobs ran on each cluster; [] if there is one cluster only."""
     clusters = schedule.federation.clusters
     if len(clusters) == 1:
         return []
@@ -94,7 +100,7 @@ def _places(schedule: Schedule) -> list[str]:
 
 
 def remarks(schedule: Schedule) -> tuple[str, ...]:
-    """Return, in words: jobs without an end and why, delayed jobs, workflows, lost runs, closed and reserved nodes."""
+    """Return texts on jobs without an end and why, delayed jobs, workflows, lost runs, closed and reserved nodes."""
     workload, said = schedule.workload, cancellations.in_words(schedule)
     if (hopeless := schedule.hopeless & ~reservations.missed_reservation(schedule)).any():
         jobs = f"{counted(int(hopeless.sum()), 'job')} ({first_of(workload.id[hopeless])})"

@@ -1,4 +1,4 @@
-"""Workflows: jobs tied by their conditions, with makespan and critical path [51]."""
+"""Workflows: sets of jobs that wait for each other by their dependencies, with makespan and critical path [51]."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 
 
 class Workflow(NamedTuple):
-    """A set of jobs tied by conditions, with its measures; NaN if not all jobs have ended.
+    """A set of jobs tied by dependencies, directly or not; makespan and critical path are NaN if a job has no end.
 
     Parameters
     ----------
     first
-        The id of its first job, in (submit, id) order.
+        The id of the workflow's first job, in (submit, id) order.
     jobs, unfinished
-        The number of jobs, and of those that did not run to their end.
+        The number of jobs, and the number of jobs that did not run to their end.
     submit
-        The submit of its first job.
+        The submit time of the first job, in seconds.
     makespan
-        The seconds from then to the last end.
+        The seconds from that submit to the last end of a job.
     critical_path
-        A lower bound on the makespan, on any machine of these nodes.
+        A lower bound on the makespan, in seconds: as if all nodes that each job may use were free.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class Workflow(NamedTuple):
 
 
 def workflows_of(schedule: Schedule) -> tuple[Workflow, ...]:
-    """Return the workflows of a schedule, in the order of their first jobs."""
+    """Return the workflows of a schedule, sets of at least two jobs, by the submit and id of their first jobs."""
     workload = schedule.workload
     edges = dependency_edges(workload)
     if not edges.job.size:
@@ -85,7 +85,10 @@ def workflows_of(schedule: Schedule) -> tuple[Workflow, ...]:
 
 
 def measures_of(workflows: tuple[Workflow, ...]) -> dict[str, float]:
-    """Return the metrics of the finished workflows, by name; empty if none has finished."""
+    """Return the mean makespan, mean stretch and greatest stretch of the finished workflows, by metric name.
+
+    Empty if no workflow has finished.
+    """
     done = [one for one in workflows if not one.unfinished]
     if not done:
         return {}
@@ -98,7 +101,7 @@ def measures_of(workflows: tuple[Workflow, ...]) -> dict[str, float]:
 
 
 def in_words(schedule: Schedule) -> list[str]:
-    """Return, in words, the number of workflows, and which are unfinished."""
+    """Return one text that says how many workflows there are, and which are unfinished; [] if there are none."""
     found = schedule.workflows()
     if not found:
         return []
