@@ -1,4 +1,5 @@
-"""The independent check behind `Schedule.verify()`: one file per rule, and none uses the engine.
+"""The independent check behind `Schedule.verify()`, with one file per rule of the model.
 
-A schedule comes in. An error that names the job and the rule goes out, or nothing.
+Each check takes a schedule and yields a line of text for each error, which names the job and the rule. No check uses
+the code that simulates.
 """

@@ -1,7 +1,7 @@
-"""Recompute the claimed effects of power saving: each node is followed by itself, with the energy that follows [66].
+"""Check of power saving in a schedule: when each node goes off and boots, and its energy, are computed anew [66].
 
-It shares no code with what computes the claims. With planned power saving, if "last freed, first used" is not optimal,
-the claimed assignment is accepted unless there is a better one.
+It shares no code with what computes the schedule's figures. With planned power saving, any free node may be used next,
+and which choice saves most is hard to say. Then the schedule's own off times are accepted unless others save more.
 """
 
 from __future__ import annotations
@@ -36,10 +36,11 @@ def best_off_times(
     group: NodeGroup, freed: Sequence[float], used: Sequence[float], last: float,
     usual: list[OffTime], claimed: list[OffTime],
 ) -> list[OffTime]:  # fmt: skip
-    """Return the claimed off times of a group if they are possible and none save more energy, else better ones.
+    """Return the off times that the schedule claims for a group if they are possible and no others save more energy.
 
-    An off time is when one node goes off, and when it begins to boot. `freed` are the times at which nodes become idle,
-    `used` those at which nodes are needed. `usual` are the off times if the last freed node is used first.
+    Otherwise return better ones. An off time is (when one node goes off, when it begins to boot). `freed` are the times
+    at which nodes become idle, and `used` the times at which nodes are needed. `usual` are the off times if the node
+    freed last is used first; with more than 400 freed nodes, only these are compared.
     """
     own = usual if len(freed) > MOST else _matched(group, np.array(freed), np.array(used), last)
     least = _energy_saved(group, own, last)
@@ -103,7 +104,7 @@ def _are_possible(
 
 
 class Stretch(NamedTuple):
-    """An interval in which a node of a cluster draws these watts more than an idle node (fewer if below 0)."""
+    """An interval in which one node of a cluster draws `watts` more than an idle node, or less if below 0."""
 
     cluster: int
     begin: float
@@ -112,7 +113,10 @@ class Stretch(NamedTuple):
 
 
 class OffTimes(NamedTuple):
-    """Nodes that were off: what they drew then, how often nodes went off, and when each run's nodes were ready."""
+    """The recomputed effects of power saving: what nodes drew while not on, how often they went off, and boots.
+
+    `ready` is the time at which all nodes of each run were on.
+    """
 
     stretches: list[Stretch]
     switches: int
@@ -122,7 +126,10 @@ class OffTimes(NamedTuple):
 
 
 def off_times_of(runs: Runs, schedule: Schedule) -> OffTimes:
-    """Return when which node was off, node by node; nothing without power saving."""
+    """Return the effects of power saving, computed anew node by node, for all runs of a schedule.
+
+    Without power saving no node is off. If a run finds too few nodes, it is put into `short` and the rest is left out.
+    """
     federation, of_all = schedule.federation, runs.all
     since = of_all.start if schedule.promises is None else schedule.promises.time[runs.job]
     promised = since
@@ -188,7 +195,7 @@ class _Gate:
         return at
 
     def admit(self, now: float, wanted: float) -> float:
-        """Return the first time from `wanted` on at which one more may pass without delaying any that is booked."""
+        """Book one more node and return when it begins: the first time from `wanted` on that delays no booked node."""
         if not self.rate:
             return wanted
         while self.to_come and self.to_come[0] <= now:
@@ -264,7 +271,7 @@ class _Followed:
 
     @property
     def saves_energy(self) -> bool:
-        """Return whether going off and coming back takes less energy than idling as long."""
+        """Return whether shutting down and booting a node take less energy than idling for the same time."""
         group = self.group
         both_ways = _closing(group) * group.shutdown_seconds + _booting(group) * group.boot_seconds
         return both_ways < group.idle_watts * (group.shutdown_seconds + group.boot_seconds)
@@ -339,7 +346,10 @@ def _drawn(group: NodeGroup, cluster: int, off_times: list[tuple[float, float]],
 
 
 def broken_boots(runs: Runs, schedule: Schedule, off_times: OffTimes) -> Iterator[str]:
-    """Yield an error for each job that does not start when its nodes are on."""
+    """Yield an error for each run that does not start at the time at which its nodes are on.
+
+    Also for each job that is promised more nodes than are free or off, or promised nodes before its submit.
+    """
     if schedule.federation.power is None:
         return
     for i in off_times.short:
@@ -356,7 +366,10 @@ def broken_boots(runs: Runs, schedule: Schedule, off_times: OffTimes) -> Iterato
 
 
 def switching_measures(runs: Runs, schedule: Schedule, off_times: OffTimes) -> dict[str, float]:
-    """Return the number of times a node went off, and the mean wait for boots; empty without power saving."""
+    """Return the metrics `switches`, how often nodes went off, and `boot_wait`, the mean wait for boots in seconds.
+
+    Empty without power saving.
+    """
     if schedule.federation.power is None:
         return {}
     since = runs.all.start if schedule.promises is None else schedule.promises.time[runs.job]

@@ -1,9 +1,9 @@
-"""Recompute the claims of a schedule, above all its metric row, from start times and node counts.
+"""Check of a schedule's metrics and power caps: the values are computed anew from start times and node counts.
 
-Recomputed are waits and node time, costs and peak power [65], workflows [51], drain loss (nodes that idle before known
-downtimes [47]), and power caps [70]. It shares no code with the engine or the metric kernels; the definitions are
-implemented anew. Under power caps, the effect of uplinks on planned ends is not replayed: each job is assumed to be
-planned without contention. So every violation found is real, but some may be missed.
+Computed anew are waits and node time, costs and peak power [65], workflows [51], drain loss (nodes that idle before
+known downtimes [47]), and the planned power under caps [70]. The code shares nothing with what computes the metrics.
+Under power caps, each job is assumed to be planned without contention on uplinks. So every violation found is real, but
+some may be missed.
 """
 
 from __future__ import annotations
@@ -50,10 +50,12 @@ def broken_claims(
     claimed: Metrics | None,
     tolerance: float,
 ) -> Iterator[str]:
-    """Yield an error for each column with a claimed value that differs from the recomputed one.
+    """Yield an error for each metric with a claimed value that differs from the value that is computed here.
 
-    `reserved` is the reservation of each run, or -1. `eligible` is when each job that ran to its end might start.
-    `of_all` has the metrics of all jobs, including those that did not run. `off_times` says which nodes were off.
+    Values are claimed by the schedule's integrals and, if given, by the metrics `claimed`. `demand` (runs × clusters)
+    is the bytes a second that runs send, `reserved` the reservation of each run, or -1. `eligible` is when each job
+    that ran to its end might start. `of_all` has metrics that are computed already. `off_times` says which nodes were
+    off. The greatest accepted relative error is 1000 × `tolerance`.
     """
     if len(runs.ended) == 0:
         return
@@ -184,7 +186,10 @@ def _beyond(schedule: Schedule) -> float:
 
 
 def _smallest(heaps: Iterable[list[tuple[int, int]]], gone: list[bool]) -> Iterator[tuple[int, int]]:
-    """Yield each heap's smallest job that still waits: if it is too large or over a limit, so are all others."""
+    """Yield, as (tasks, row), the smallest job in each heap that still waits; jobs that are `gone` are removed.
+
+    If this job is too large or over a limit, so are all other jobs of its heap.
+    """
     for heap in heaps:
         while heap and gone[heap[0][1]]:
             heapq.heappop(heap)
@@ -244,10 +249,10 @@ _HOURS = {"kWh": 1e3 * 3600, "MWh": 1e6 * 3600}
 def cost_measures(
     runs: Schedule, spared: Sequence[Stretch], above: NDArray[np.float64] | None = None, t0: float | None = None
 ) -> dict[str, float]:
-    """Return peak watts, cost and carbon of a schedule of runs from `t0` on; empty without signals and power saving.
+    """Return the metrics of peak power, cost and carbon of a schedule of runs from `t0` on, by name.
 
-    `spared` is what nodes that were off drew more, or less, than idle nodes. `above` is what each run makes each group
-    draw above idle; it is given if jobs do not use whole nodes.
+    Empty without signals and power saving. `spared` has the watts by which nodes that were not on drew more, or less,
+    than idle nodes. `above` (runs × groups) is the watts that a run draws above idle; None: computed for whole nodes.
     """
     federation = runs.federation
     if not federation.signals and federation.power is None:
@@ -342,7 +347,7 @@ _SIZES = {"W": 1.0, "kW": 1e3, "MW": 1e6}
 
 
 def broken_caps(runs: Runs, schedule: Schedule) -> Iterator[str]:
-    """Yield an error for each start at which the planned power exceeded a cap."""
+    """Yield an error for each start with which the planned power exceeds a power cap, then or later in planned runs."""
     caps = [signal for signal in schedule.federation.signals if signal.unit in _SIZES]
     if not caps or not len(runs.all):
         return
@@ -441,7 +446,7 @@ def _value(signal: Signal, moment: float) -> float:
 
 
 def workflow_measures(schedule: Schedule) -> dict[str, float]:
-    """Return the metrics of workflows by name; NaN if no workflow has finished."""
+    """Return the metrics of workflows, computed anew, by name; NaN if no workflow has finished."""
     waits = _waits(schedule)
     makespans, stretches = [], []
     for rows in _tied(waits):
@@ -540,7 +545,7 @@ def _not_before(schedule: Schedule, rows: list[int]) -> dict[int, float]:
 
 
 class Drains:
-    """A schedule that is replayed, with the number of nodes lost from each instant until the next."""
+    """The replay of a schedule that computes its drain loss: node-seconds that idle because of known downtimes [47]."""
 
     def __init__(self, schedule: Schedule, runs: Runs, limits: LimitsLeft, inside: NDArray[np.bool_]) -> None:
         federation, workload, gone = schedule.federation, schedule.workload, runs.in_vain
@@ -568,7 +573,7 @@ class Drains:
         self.ahead_times = [time for time, _, _ in self.ahead]
 
     def loss(self, t0: float) -> float:
-        """Return the node-seconds that are lost from t0 to the last end."""
+        """Replay the schedule and return its drain loss, in node-seconds, from t0 to the last end."""
         last = max(self.end)
         events = [(time, 2, run) for run, time in enumerate(self.since)]
         events += [(time, 4, len(self.start) + k) for k, time in enumerate(self.leaves)]
@@ -660,5 +665,8 @@ class Drains:
 
 
 def drain_loss(schedule: Schedule, runs: Runs, limits: LimitsLeft, inside: NDArray[np.bool_]) -> float:
-    """Return the node-seconds that idled because of known downtimes; `inside`: whether each job is in a reservation."""
+    """Return a schedule's drain loss, computed anew: the node-seconds that idled because of known downtimes.
+
+    `inside` says whether each job is in a reservation. 0 without downtimes.
+    """
     return Drains(schedule, runs, limits, inside).loss(schedule.t0) if schedule.federation.calendar else 0.0

@@ -1,6 +1,6 @@
-"""Check the calendar: no start on closed nodes, or on nodes that are known to close before the job's planned end.
+"""Check that no job starts on closed or reserved nodes, or on nodes that are known to close before its planned end.
 
-It shares no code with the engine; readings 38 to 40 are implemented anew.
+It shares no code with the simulation; readings 38 to 40 are implemented anew.
 """
 
 from __future__ import annotations
@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 
 
 def broken_closures(schedule: Schedule, steady: NDArray[np.bool_], planned_end: NDArray[np.float64]) -> Iterator[str]:
-    """Yield the starts that break the calendar; planned ends are checked for `steady` jobs only, which keep theirs."""
+    """Yield an error for starts on closed nodes, or on nodes known to close before the job's planned end.
+
+    One error is reported per group and downtime. Planned ends are checked for `steady` jobs only; uplinks cannot move
+    the planned ends of these.
+    """
     closures = closures_of(schedule.federation)
     closures = closures.take(closures.reservation == NO_RESERVATION)
     for g in np.unique(closures.group).tolist():
@@ -47,7 +51,11 @@ def broken_closures(schedule: Schedule, steady: NDArray[np.bool_], planned_end: 
 def broken_reservations(
     schedule: Schedule, reserved: NDArray[np.int64], steady: NDArray[np.bool_], planned_end: NDArray[np.float64]
 ) -> Iterator[str]:
-    """Yield starts on nodes of another reservation, and starts of a reservation's jobs elsewhere or at other times."""
+    """Yield an error for each job that starts on nodes of another reservation, or outside the nodes or time of its own.
+
+    `reserved` is the reservation of each job, or -1. For `steady` jobs, runs planned beyond a reservation's begin or
+    end are errors too.
+    """
     planned = steady if schedule.knowledge is not None else np.zeros_like(steady)
     mine = schedule.start >= schedule.t0
     closures = closures_of(schedule.federation)

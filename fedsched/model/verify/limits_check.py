@@ -1,9 +1,7 @@
-"""Check that a schedule keeps its limits [43, 55], and track which limits are full.
+"""Check that a schedule keeps its limits on users, accounts, QOS, partitions and arrays [43, 55].
 
-A job that waits for a limit does not wait for nodes. If jobs share nodes, a limit counts each node once, however many
-of a user's jobs use it.
-
-It shares no code with the engine.
+Also a tracker of what is left of each limit. If jobs share nodes, a limit on nodes counts each node once, however many
+of a user's jobs use it. It shares no code with the simulation.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def broken_limits(schedule: Schedule, counters: Counters, runs: Runs) -> Iterator[str]:
-    """Yield each limit that is exceeded, at the first start that exceeds it."""
+    """Yield an error for each counter of a limit that is exceeded, at the first start that exceeds it."""
     of_job = np.argsort(runs.job, kind="stable")
     firsts = np.searchsorted(runs.job[of_job], counters.job, side="left")
     lasts = np.searchsorted(runs.job[of_job], counters.job, side="right")
@@ -54,7 +52,7 @@ def broken_limits(schedule: Schedule, counters: Counters, runs: Runs) -> Iterato
 
 
 class LimitsLeft:
-    """The remaining amount of each limit over time."""
+    """The amount that is left of each counter of a limit; `take` changes it as runs start and end."""
 
     def __init__(self, counters: Counters) -> None:
         self._left = counters.amount.tolist()
@@ -65,23 +63,29 @@ class LimitsLeft:
             self._parts.setdefault(job, []).append((counter, weight, of_node[row + 1]))
 
     def class_key(self, job: int, tasks: int) -> tuple[tuple[int, int, int], ...]:
-        """Return a key; of two jobs with the same key, the one with fewer tasks uses no more of any limit."""
+        """Return a key of a job by what it uses of limits.
+
+        Of two jobs with the same key, the job with fewer tasks uses no more of any limit.
+        """
         parts = [(c, weight) for c, weight, _ in self._parts.get(job, ())]
         return tuple((c, 0, w // tasks) if w > 1 and w % tasks == 0 else (c, w, 0) for c, w in parts)
 
     def take(self, job: int, counts: Sequence[int], times: int) -> None:
-        """Take a job's amounts for these nodes from the limits; with times = -1, return them."""
+        """Subtract from the limits what a job uses if it runs on these nodes; with times = -1, add it again."""
         for counter, weight, each in self._parts.get(job, ()):
             taken = sum(n * of_node for n, of_node in zip(counts, each, strict=True)) if each else weight
             self._left[counter] -= times * taken
 
     def full_for(self, job: int) -> bool:
-        """Return whether a job certainly exceeds what is left of some limit."""
+        """Return whether what a job uses at least exceeds what is left of some limit."""
         return any(weight > self._left[counter] for counter, weight, _ in self._parts.get(job, ()))
 
 
 def broken_node_limits(use: NodeUse) -> Iterator[str]:
-    """Yield each limit in nodes that is exceeded, at the first start that exceeds it."""
+    """Yield an error for each limit on nodes that is exceeded if jobs share nodes, at the first start that exceeds it.
+
+    A node counts once, however many jobs use it.
+    """
     for limit in use.federation.limits:
         if limit.nodes is None:
             continue

@@ -1,6 +1,6 @@
-"""Check that jobs lost their nodes as readings 42 and 67 say; and collect all runs of a schedule, lost ones included.
+"""Check that downtimes took nodes from running jobs by the rules [42, 67]; and a table of all runs of a schedule.
 
-It shares no code with the engine.
+It shares no code with the simulation.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ REQUEUE, KILL = ON_RUNNING.index("requeue"), ON_RUNNING.index("kill")
 
 
 class Runs(NamedTuple):
-    """The jobs that ran to their end, as a schedule of their own, and all runs, lost ones included."""
+    """All runs of a schedule, as two schedules.
+
+    `ended` has the jobs that ran to their end. `all` has one row per run, lost runs included.
+    """
 
     ended: Schedule
     all: Schedule  # one row per run
@@ -45,7 +48,7 @@ class Runs(NamedTuple):
 
 
 class Waits(NamedTuple):
-    """Waits that ended without a start [44], by cancellation or hold: row, begin and end."""
+    """Waits that ended by a cancellation or a hold, without a start [44]: the job's row, begin, end and tasks."""
 
     job: NDArray[np.int64]
     since: NDArray[np.float64]
@@ -54,7 +57,10 @@ class Waits(NamedTuple):
 
 
 def runs_of(schedule: Schedule, ended: NDArray[np.int64], left: NDArray[np.int64]) -> Runs:
-    """Return the runs of a schedule; rows `ended` ran to their end, and rows `left` left the queue without a start."""
+    """Return the runs of a schedule, lost runs included.
+
+    Jobs in the rows `ended` ran to their end; jobs in the rows `left` were cancelled in the queue.
+    """
     lost, groups = schedule.lost, schedule.counts.shape[1]
     columns = {name: getattr(schedule, name)[ended] for name in ("start", "finish", "counts")}
     whole = replace(schedule, workload=schedule.workload.take(ended), lost=no_runs(groups), delays=None, **columns)
@@ -115,7 +121,10 @@ def _joined(workload: Workload, waits: list[tuple[int, float, float]]) -> Waits:
 
 
 def one_job_per_run(workload: Workload, rows: NDArray[np.int64]) -> Workload:
-    """Return one job with an id of its own per row (rows may repeat); a label names the original job."""
+    """Return a workload with one job for each of these rows, which may repeat; a label names the original job.
+
+    Ids are new, and fields about when a job may start are dropped.
+    """
     nothing: dict[str, Any] = dict.fromkeys(WAITS)
     without = replace(workload, **nothing)
     columns = {name: getattr(workload, name)[rows] for name in COLUMNS}
@@ -127,13 +136,13 @@ def one_job_per_run(workload: Workload, rows: NDArray[np.int64]) -> Workload:
 
 
 def job_name(schedule: Schedule, run: int | np.integer[Any]) -> str:
-    """Return the name of a run's job for errors."""
+    """Return the name, for errors, of the job in a row: "Job 12". A row that is one run of a job names the job."""
     workload = schedule.workload
     return f"Job {workload.label(JOB)[run] or workload.id[run]}"
 
 
 def broken_losses(schedule: Schedule) -> Iterator[str]:
-    """Yield the errors of lost runs, and the downtimes that took too few or too many nodes."""
+    """Yield an error for each lost run that cannot be, and for each downtime that took too few or too many nodes."""
     lost, workload, closures = schedule.lost, schedule.workload, closures_of(schedule.federation)
     if not lost.runs and not (closures.on_running != 0).any():
         return

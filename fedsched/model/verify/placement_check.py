@@ -1,6 +1,6 @@
-"""Check in every run that jobs have only nodes that they may use: caps, sites, partitions, features, demands, pools.
+"""Check that each run has only nodes that its job may use.
 
-It shares no code with the engine.
+Caps, sites, partitions, features, demands and pools restrict the nodes. It shares no code with the simulation.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ def broken_places(
 ) -> Iterator[str]:
     """Yield an error for each run, completed or lost, with nodes that its job may not use.
 
-    `nodes` is each job's number of nodes, given if several of its tasks may share a node.
+    `caps` (jobs × groups) is the most nodes that a job may use in each group; None: no caps. `nodes` is each job's
+    number of nodes; it is given if several of a job's tasks may be on one node.
     """
     job, counts = np.arange(len(schedule)), schedule.counts
     if schedule.lost.runs:

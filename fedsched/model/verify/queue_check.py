@@ -1,6 +1,6 @@
-"""Check when jobs enter the queue after other jobs [45], and when cancellations take them out of it [44].
+"""Check of the submits of jobs that follow other jobs [45], and of cancellations [44].
 
-It shares no code with the engine.
+It shares no code with the simulation.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def unstarted(schedule: Schedule) -> NDArray[np.bool_]:
-    """Return the jobs with a cancellation time that neither ran to their end nor were killed.
+    """Return which jobs have a cancellation time and neither started for good nor were killed.
 
-    A job that ran at that time and lost its nodes later stays in the queue. If it names a reservation, it is excluded,
-    because it may have missed the reservation.
+    A job that ran at that time and lost its nodes later is excluded if it names a reservation, because it may have
+    missed the reservation.
     """
     gone = np.zeros(len(schedule), dtype=np.bool_)
     if schedule.workload.cancel_at is not None:
@@ -43,7 +43,10 @@ def _ran_at_cancellation(schedule: Schedule) -> NDArray[np.bool_]:
 
 
 def broken_cancellations(schedule: Schedule, gone: NDArray[np.bool_]) -> Iterator[str]:
-    """Yield an error for each start after a cancellation, and each missing start of a job that stays in the queue."""
+    """Yield an error for each start at or after the job's cancellation, and each missing start of a job not cancelled.
+
+    `gone` is the result of `unstarted`.
+    """
     if schedule.workload.cancel_at is None:
         return
     lost, times = schedule.lost, schedule.workload.cancel_at.cancel_at
@@ -61,7 +64,7 @@ def broken_cancellations(schedule: Schedule, gone: NDArray[np.bool_]) -> Iterato
 
 
 def followed(workload: Workload) -> Iterator[tuple[int, int, float]]:
-    """Yield (row, row that it follows, think time) for each job that follows a job of the workload."""
+    """Yield (row, row of its preceding job, think time in seconds) for each job that follows a job of the workload."""
     if workload.feedback is None:
         return
     row_of = {float(job): row for row, job in enumerate(workload.id.tolist())}
@@ -72,7 +75,10 @@ def followed(workload: Workload) -> Iterator[tuple[int, int, float]]:
 
 
 def broken_submits(schedule: Schedule, gone: NDArray[np.bool_]) -> Iterator[str]:
-    """Yield an error for each started job with a submit other than its preceding job's end plus the think time."""
+    """Yield an error for each started job with a submit other than its preceding job's end plus the think time.
+
+    A killed job ends when it loses its nodes, and a `gone` (cancelled) job at its cancellation.
+    """
     workload, over = schedule.workload, schedule.finish.copy()
     over[schedule.lost.killed] = schedule.lost.end[~schedule.lost.requeued]
     if workload.cancel_at is not None:

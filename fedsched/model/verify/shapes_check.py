@@ -1,4 +1,4 @@
-"""Check that jobs have the shapes that the reading lets them choose; implemented anew for `verify()` [49]."""
+"""Check that each job has one of its alternative shapes, as the reading's rule chooses it; implemented anew [49]."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 def broken_shapes(schedule: Schedule) -> Iterator[str]:
-    """Yield an error for each job with a shape that is not one of its own, or not the one that the rule chooses."""
+    """Yield an error for each job with a shape that is none of its alternatives, or not the one that the rule chooses.
+
+    The rules "fixed" and "smallest_area" are checked; under other rules, any of the alternatives is accepted.
+    """
     workload, reading = schedule.workload, schedule.reading
     if workload.alternatives is None:
         return

@@ -1,6 +1,6 @@
-"""The independent check of schedules with shared nodes: what is on which node when, ends, and metrics [55].
+"""The independent check of schedules in which jobs share nodes: node use, times, and metrics [55].
 
-It shares no code with the loop that makes these schedules.
+It shares no code with the simulation of such schedules.
 """
 
 from __future__ import annotations
@@ -35,7 +35,11 @@ if TYPE_CHECKING:
 def violations(
     schedule: Schedule, use: NodeUse, lost: NodeUse | None, *, tolerance: float, claimed: Metrics | None
 ) -> list[str]:
-    """Return the violations of the model, one line each."""
+    """Return all ways in which a schedule with shared nodes violates the model, one line each; [] if it is valid.
+
+    `use` and `lost` are the node use of its jobs and of its lost runs. After some kinds of error, later checks are left
+    out. `claimed` are metrics to check as well.
+    """
     gone = unstarted(schedule)
     away = hopeless_in(schedule, gone) & ~gone
     found = [*broken_starts(schedule, away, gone), *broken_cancellations(schedule, gone)]

@@ -1,6 +1,6 @@
-"""Check which jobs start, from when on, and with which pools: readings 30, 34, 35 and 44, implemented anew.
+"""Check of which jobs start and from when on they may, and that pools suffice: readings 30, 34, 35 and 44.
 
-It shares no code with the engine.
+It shares no code with the simulation; the readings are implemented anew.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 
 def broken_starts(schedule: Schedule, hopeless: NDArray[np.bool_], cancelled: NDArray[np.bool_]) -> Iterator[str]:
-    """Yield an error for each job that starts but cannot, can start but does not, or has no finish."""
+    """Yield an error for each job that starts but cannot, that can start but does not, or that starts without a finish.
+
+    Also for each id that occurs twice, and each infinite time. `hopeless` jobs cannot start; `cancelled` jobs need not.
+    """
     ids, times = np.unique(schedule.workload.id, return_counts=True)
     for job in ids[times > 1]:
         yield f"Job {job}: its id occurs in more than one row."
@@ -42,9 +45,9 @@ def broken_starts(schedule: Schedule, hopeless: NDArray[np.bool_], cancelled: ND
 
 
 def hopeless_in(schedule: Schedule, gone: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return the jobs that never start: a condition cannot hold, is on such a job, or the job missed its reservation.
+    """Return which jobs never start: a condition cannot hold or is on such a job, or the job missed its reservation.
 
-    Readings 35 and 46. Cancelled jobs do not count as such jobs (reading 44).
+    Conditions on the jobs `gone`, which were cancelled, may hold: such a job ends at its cancellation [35, 44, 46].
     """
     workload = schedule.workload
     names = [one.name for one in schedule.federation.calendar if one.kind == RESERVATION]
@@ -88,7 +91,10 @@ def broken_conditions(schedule: Schedule) -> Iterator[str]:
 
 
 def eligible_in(schedule: Schedule) -> NDArray[np.float64]:
-    """Return since when each job may start [34, 46, 51]."""
+    """Return the time in seconds from which each job might start: the latest of its submit and all its conditions.
+
+    These are earliest starts, delays of plans, reservations, other jobs and holds [34, 46, 51].
+    """
     (start, finish), workload = _begun_and_over(schedule), schedule.workload
     since = np.array(workload.submit)
     if workload.begin is not None:
@@ -140,7 +146,7 @@ def _begun_and_over(schedule: Schedule) -> tuple[NDArray[np.float64], NDArray[np
 
 
 def broken_pools(schedule: Schedule) -> Iterator[str]:
-    """Yield each pool that is overused, at the first start that overuses it [30]."""
+    """Yield an error for each pool of which jobs hold more than its amount, at the first start that exceeds it [30]."""
     start, finish, needs = schedule.start, schedule.finish, schedule.workload.pools
     if needs is None:
         return

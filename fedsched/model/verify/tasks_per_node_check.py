@@ -1,6 +1,6 @@
-"""How many tasks fit on nodes of different sizes; implemented anew for `verify()` [76].
+"""Functions for checks of jobs that count whole nodes: how many tasks fit on a node, and on how many nodes [76].
 
-It shares no code with what places jobs.
+They share no code with what places jobs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 def most_together(workload: Workload, federation: Federation, row: int, g: int) -> int:
-    """Return how many of a job's tasks a node of a group holds, at least 1."""
+    """Return how many tasks of the job in this row fit on an empty node of group `g` by their demands, at least 1.
+
+    1 if no node states its cores.
+    """
     told = {name for group in federation.groups for name, _ in group.resources}
     has, demand = dict(federation.groups[g].resources), workload.demand
     wants = {} if demand is None else {name: int(column[row]) for name, column in demand.columns().items()}
@@ -37,7 +40,10 @@ def most_together(workload: Workload, federation: Federation, row: int, g: int) 
 
 
 def fewest_nodes(schedule: Schedule, row: int, tasks: int) -> int:
-    """Return the fewest nodes for these tasks of a job; tasks without a place count on more of the largest nodes."""
+    """Return the fewest nodes of the empty machine that hold this many tasks of the job in this row.
+
+    If all nodes that the job may use hold too few, more nodes that hold most tasks are counted.
+    """
     workload, federation = schedule.workload, schedule.federation
     (usable,), nodes, largest = usable_groups(workload.take(np.array([row])), federation), 0, 1
     each = np.flatnonzero(usable).tolist()
@@ -50,7 +56,10 @@ def fewest_nodes(schedule: Schedule, row: int, tasks: int) -> int:
 
 
 def uneven_rows(workload: Workload) -> NDArray[np.int64]:
-    """Return the rows of the jobs in whole nodes without a number of tasks per node: each node holds as many as fit."""
+    """Return the rows of the jobs that count whole nodes and have no number of tasks per node.
+
+    Each of their nodes holds as many tasks as fit.
+    """
     layout = {} if workload.layout is None else workload.layout.columns()
     if "tasks_on_nodes" not in layout:
         return np.zeros(0, dtype=np.int64)
@@ -59,20 +68,23 @@ def uneven_rows(workload: Workload) -> NDArray[np.int64]:
 
 
 def places_in(workload: Workload, federation: Federation, row: int, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return, by group, how many of a job's tasks a node holds; 0 for groups without nodes in `counts`."""
+    """Return, by group, how many tasks of the job in this row fit on a node; 0 for groups without nodes in `counts`."""
     tasks = int(tasks_of(workload)[row])
     fits = [min(tasks, most_together(workload, federation, row, g)) if counts[g] else 0 for g in range(counts.size)]
     return np.array(fits, dtype=np.int64)
 
 
 def tasks_of(workload: Workload) -> NDArray[np.int64]:
-    """Return each job's number of tasks if its `tasks` counts whole nodes, else 0."""
+    """Return the number of tasks of each job if the workload's `tasks` counts whole nodes for the job, else 0."""
     layout = {} if workload.layout is None else workload.layout.columns()
     return layout.get("tasks_on_nodes", np.zeros(len(workload), dtype=np.int64))
 
 
 def what_is_wrong(workload: Workload, federation: Federation, row: int, counts: NDArray[np.int64]) -> str:
-    """Return what is wrong with a job's nodes: they hold too few tasks, or one is superfluous; "" if nothing."""
+    """Return, in words, what is wrong with the nodes of the job in this row; "" if nothing is.
+
+    They may hold too few tasks, or have one node that is not needed.
+    """
     fits, tasks = places_in(workload, federation, row, counts), int(tasks_of(workload)[row])
     places = int(counts @ fits)
     if places < tasks:
@@ -85,9 +97,10 @@ def what_is_wrong(workload: Workload, federation: Federation, row: int, counts: 
 def tasks_by_cluster(
     workload: Workload, federation: Federation, row: int, counts: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return how many of a job's tasks are in each cluster.
+    """Return how many tasks of the job in this row are in each cluster, if it runs on `counts` nodes of each group.
 
-    All its nodes are full but one, which is in the last group with nodes that hold more than the empty places.
+    All nodes are full except one, which has all the empty places: it is in the last group with nodes that hold more
+    tasks than places are empty.
     """
     fits, cluster = places_in(workload, federation, row, counts), np.array(federation.group_cluster)
     here = np.bincount(cluster, weights=counts * fits).astype(np.int64)

@@ -1,6 +1,7 @@
-"""The independent check behind `Schedule.verify()`: finishes are recomputed from start times and node counts.
+"""The independent check behind `Schedule.verify()`, which runs the checks of all rules.
 
-It shares no code with the engine; the model's formulas are implemented anew.
+Here are the checks of capacity, node numbers and finishes. Finishes are computed anew from start times and node counts;
+the code shares nothing with the simulation.
 """
 
 from __future__ import annotations
@@ -50,7 +51,12 @@ def violations(
     claimed: Metrics | None,
     nodes: Sequence[Intervals] | None = None,
 ) -> list[str]:
-    """Return the violations of the model, one line each, the most severe kinds first."""
+    """Return all ways in which a schedule violates the model, one line each; [] if it is valid.
+
+    If starts, nodes, conditions or lost runs are wrong, only these errors are returned. `tolerance` is the largest
+    relative error of times. `caps` (jobs × groups) is the most nodes that a job may use. `claimed` are metrics, and
+    `nodes` the node numbers of each job, to check as well.
+    """
     gone = unstarted(schedule)
     stuck = hopeless_in(schedule, gone)
     away = stuck & ~gone
