@@ -34,7 +34,7 @@ def with_forecasts(federation: Federation) -> Federation:
 def depend_on_idle_power(objectives: Sequence[str]) -> bool:
     """Return whether the power of idle nodes may affect some of these objectives.
 
-    It may affect energy, idle energy, cost, carbon and every objective that is not a metric of the model.
+    It may affect energy, idle energy, cost, carbon, peak power and every objective that is no metric of the model.
     """
     return any(name in WEIGHED or name not in NAMES for name in objectives)
 

@@ -100,7 +100,7 @@ class Reading:
         kill_at_estimate: bool | None = None,
         alternatives: Alternatives | None = None,
     ) -> Reading:
-        """Return a copy of the reading with the choices that are passed; None keeps the present choice.
+        """Return a copy of the reading with these choices replaced; None keeps the present choice.
 
         Parameters
         ----------
@@ -241,7 +241,7 @@ class Read:
 def in_words(submits: str, reading: Reading, planners: str = "") -> str:
     """Return, in words, under which conditions a figure holds: how jobs arrive, and the reading's choices.
 
-    Jobs all wait from the start if submits="now". `planners` names planners that see all submissions in advance.
+    With submits="now", all jobs wait from the start. `planners` names planners that see all submissions in advance.
     """
     arrivals = "all jobs wait from the start" if submits == "now" else "jobs arrive at their submit times"
     ahead = f"; {planners} all submissions in advance (clairvoyant)" if planners and submits == "keep" else ""

@@ -36,7 +36,7 @@ def counterparts(number: int, others: Mapping[int, Task], named: Mapping[int, Ta
 def expand_aftercorr(workload: Workload) -> Dependencies | None:
     """Return the workload's dependencies with each `aftercorr` replaced by `afterok` conditions on job ids.
 
-    Unchanged if there is none. Raise if more than two million conditions result.
+    The dependencies are unchanged if no job has `aftercorr`. Raise if more than two million conditions result.
     """
     after = workload.after
     if after is None or not (corresponding := after.waits.kind == Kind.AFTERCORR).any():

@@ -47,7 +47,10 @@ class End(IntEnum):
 
 
 class Condition(NamedTuple):
-    """One condition of a job: it waits until `lag` seconds after the event `kind` of the job with the id `on`."""
+    """One condition of a job: it waits until `lag` seconds after the event `kind` of the job with the id `on`.
+
+    `on` is -1 for a singleton, which waits for the ends of all earlier jobs of the same user and name.
+    """
 
     kind: Kind
     on: int  # the other job's id; -1 for a singleton
@@ -155,7 +158,7 @@ class Dependencies(JobColumns):
 
 
 def conditions_of(text: str, whose: str = "after") -> list[Condition]:
-    """Return the conditions in a text; raise if it is invalid; `whose` names the job in errors."""
+    """Return the conditions in a text; raise an error that names the job if the text is invalid."""
     found = []
     for part in filter(None, (part.strip() for part in text.split(","))):
         word, _, rest = part.partition(":")
@@ -205,7 +208,7 @@ def edges_of(workload: Workload) -> Edges:
     """Return all conditions between jobs of the workload as edges between rows.
 
     Conditions on absent jobs count as met and are left out [35]. Edges from `feedback` come last: a job's submit waits
-    for the end of its preceding job, well or badly, plus the think time [45].
+    for the end of its preceding job, however that job ends, plus the think time [45].
     """
     rows, on, think = followers_of(workload)
     moving = Edges(rows, on, np.full(rows.size, int(Kind.AFTERANY)), think)

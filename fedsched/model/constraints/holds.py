@@ -90,7 +90,7 @@ class Holds(JobLists):
     def unheld_intervals(self, row: int, since: float, until: float) -> list[tuple[float, float]]:
         """Return the intervals, in order, in which a job that waits from `since` to `until` is not held.
 
-        The last interval ends at `until`; it is empty, or begins after its end, if a hold covers `until`.
+        The last interval ends at `until`; it begins after `until` if a hold covers `until`.
         """
         found, begin = [], since
         for hold in self.holds(row):
@@ -103,7 +103,7 @@ class Holds(JobLists):
 def holds_of(entry: Any, whose: str) -> list[Hold]:
     """Return the holds in a text, or in (begin, end) pairs, sorted; holds that touch are joined; [] for None or NaN.
 
-    Raise if one is invalid; `whose` names the job in errors.
+    Raise an error that names the job if a hold is invalid.
     """
     if entry is None or entry != entry:
         return []
@@ -165,9 +165,9 @@ def hold_at(workload: Workload, row: int, time: float) -> Hold | None:
 
 
 def eligible_after_holds(schedule: Schedule, since: Floats) -> Floats:
-    """Return since when each job of a schedule was eligible, if it was so from `since` on without holds.
+    """Return since when each job of a schedule was eligible; `since` is that time without holds.
 
-    This is `since`, or the end of the last hold that ended by the job's start if that is later. Checks use it.
+    The time moves to the end of the last hold that ended by the job's start, if that is later. Checks use it.
     """
     found, held = since.copy(), schedule.workload.held
     given = schedule.start if schedule.promises is None else schedule.promises.time  # holds do not apply after that

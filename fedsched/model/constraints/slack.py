@@ -63,7 +63,10 @@ def slack_of(workload: Workload) -> Floats:
 
 
 def delay_origin(workload: Workload, t0: float) -> Floats:
-    """Return, for each job, the time from which its delay counts: the latest of submit, t0 and asked earliest start."""
+    """Return, for each job, the time from which its delay counts, in seconds.
+
+    It is the latest of the submit, t0 and the earliest start that the job's user asked for.
+    """
     since = np.maximum(workload.submit, t0)
     return since if workload.begin is None else np.maximum(since, workload.begin.begin)
 

@@ -57,7 +57,7 @@ def tiers_of_jobs(workload: Workload, federation: Federation) -> NDArray[np.int6
 
 
 def default_times(workload: Workload, federation: Federation) -> NDArray[np.float64]:
-    """Return the default time, in seconds, of the partition of each job whose log states no requested time [37].
+    """Return, for each job of a log without a requested time, the default time of its partition in seconds [37].
 
     NaN for all other jobs, for jobs with alternative shapes, and if the partition has no default time.
     """

@@ -49,9 +49,9 @@ class Shape(NamedTuple):
 class Alternatives(JobLists):
     """The shapes that each job may run in, the recorded shape first.
 
-    The text of two shapes is "4x3600/7200|8x2000": tasks x run time/requested time, in seconds. Without a requested
-    time, it is the run time. "4x4000/8000@1~0.9" runs in gear 1 with compute fraction 0.9. A job without alternatives
-    has no shapes here: its columns in the workload are its only shape.
+    The text of two shapes is "4x3600/7200|8x2000": tasks x run time/requested time, in seconds. A shape without a
+    requested time requests its run time. "4x4000/8000@1~0.9" runs in gear 1 with compute fraction 0.9. A job without
+    alternatives has no shapes here: its columns in the workload are its only shape.
     """
 
     NAMES = ("alternatives",)
@@ -91,7 +91,7 @@ class Alternatives(JobLists):
 def shapes_of(entry: Any, whose: str) -> list[Shape]:
     """Return the shapes in a text, or in (tasks, runtime[, estimate[, gear[, share]]]) tuples; [] for None or NaN.
 
-    Raise if a shape is invalid or occurs twice; `whose` names the job in errors.
+    Raise an error that names the job if a shape is invalid or occurs twice.
     """
     if entry is None or entry != entry:
         return []

@@ -22,7 +22,7 @@ WATTS_MARK = "assumed watts"
 
 
 class Assumed(float):
-    """A default that stands in for a number that was not given: a float that only its type marks as assumed."""
+    """A float that stands in for a number that was not given; only its type marks it as assumed."""
 
     __slots__ = ()
 

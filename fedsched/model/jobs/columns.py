@@ -254,7 +254,7 @@ class JobLists(JobColumns):
     @classmethod
     @abstractmethod
     def listed(cls, given: Any, whose: str) -> Sequence[tuple[Any, ...]]:
-        """Return the entries of one job's list, from a text or from what users give; errors begin with `whose`."""
+        """Return the entries of one job's list, from a text or from what users give; errors name the job."""
 
     @classmethod
     def of(cls, given: Any, ids: NDArray[np.int64]) -> Self | None:

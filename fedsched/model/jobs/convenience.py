@@ -49,7 +49,7 @@ class WorkloadConvenience:
         maximum: float | None = None,
         seed: int = 0,
     ) -> Workload:
-        """Return the jobs with other requested times: see `generate.estimates`.
+        """Return the jobs with requested times replaced by those of a model: see `generate.estimates`.
 
         Parameters
         ----------

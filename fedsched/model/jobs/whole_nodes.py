@@ -43,7 +43,7 @@ def rows_with_shared_nodes(workload: Workload) -> NDArray[np.int64]:
 def convert_to_whole_nodes(
     workload: Workload, federation: Federation, rows: NDArray[np.int64], usable: NDArray[np.bool_]
 ) -> tuple[Workload, dict[int, str]]:
-    """Return the workload with these jobs converted to count whole nodes, and, by row, why other jobs cannot run.
+    """Return the workload with these jobs converted to count whole nodes, and, by row, why some of them cannot run.
 
     A converted job's `tasks` is its number of nodes, and its demand is that of a whole node.
 

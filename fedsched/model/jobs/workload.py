@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
 class Workload(WorkloadConvenience):
-    """Jobs as a table of read-only arrays, checked at construction; every change gives a new workload.
+    """A workload: jobs as a table of read-only arrays, checked at construction; every change gives a new workload.
 
     Two workloads are equal if they hold the same jobs: the same arrays, sites, machine size and log columns. Name,
     header, cleaning report and history describe their origin and are not compared.
@@ -239,7 +239,7 @@ class Workload(WorkloadConvenience):
         )
 
     def head(self, jobs: int) -> Workload:
-        """Return the workload of the first so many jobs in the order of the table; all jobs if there are fewer."""
+        """Return the workload of the first `jobs` jobs in the order of the table; all if there are fewer."""
         jobs = whole("head", "jobs", jobs, least=0)
         return self.take(np.arange(min(jobs, len(self))))._noted(f"head({jobs})")
 
@@ -353,7 +353,7 @@ class Workload(WorkloadConvenience):
         return with_sites(self, sites, origin, allowed)._noted(f"with_sites({', '.join(sites)})")
 
     def rename_sites(self, names: Mapping[str, str]) -> Workload:
-        """Return the jobs with some sites renamed: {present name: new name}."""
+        """Return the jobs with some sites renamed: {present name: new name}; raise if a present name is unknown."""
         from fedsched.model.jobs.transformations import renamed_sites
 
         return self.with_sites(renamed_sites(self.sites, names))

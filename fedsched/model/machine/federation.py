@@ -258,7 +258,7 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Federation(FederationConvenience):
-    """Clusters joined by one non-blocking central switch, and what their jobs share besides nodes.
+    """A federation: clusters joined by one non-blocking central switch, and what their jobs share besides nodes.
 
     Parameters
     ----------
@@ -449,7 +449,8 @@ class Federation(FederationConvenience):
     def clusters_of_sites(self, sites: Sequence[str]) -> list[int]:
         """Return the cluster index of each of a workload's sites.
 
-        Sites are matched by name; if all sites are numbers from 1 to K, by position. Raise if a site has no cluster.
+        A site is the cluster of the same name. If names do not match, sites "1" to "K" are the first to the K-th
+        cluster. Raise if a site has no cluster.
         """
         names = [cluster.name for cluster in self.clusters]
         if all(site in names for site in sites):

@@ -138,7 +138,10 @@ def names_limited_by(workload: Workload, federation: Federation, of: str) -> NDA
 
 
 def limited_names(limit: Limit, workload: Workload, federation: Federation) -> NDArray[Any]:
-    """Return each job's user, account, QOS or partition that this limit binds; '' for jobs that it does not bind."""
+    """Return, for each job, the name of the user, account, QOS or partition by which this limit binds it.
+
+    '' for jobs that the limit does not bind.
+    """
     whose = names_limited_by(workload, federation, limit.of)
     if not limit.names:
         return whose

@@ -24,7 +24,7 @@ HIGHEST_TIER = 65_533
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A named set of nodes for the jobs that ask for it by name; partitions may overlap.
+    """A partition: a named set of nodes for the jobs that ask for it by name; partitions may overlap.
 
     Parameters
     ----------

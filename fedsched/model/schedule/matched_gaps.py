@@ -56,8 +56,9 @@ def energy_saved(group: NodeGroup, gap: float, *, again: bool) -> float:
 def matched_gaps(group: NodeGroup, when: Floats, change: Ints, t0: float, last: float) -> list[Gap]:
     """Return the gaps in which nodes of a group are off, so that energy from t0 to `last` is least.
 
-    A gap is (off since, boot begins at, number of nodes); infinite if they stay off. All nodes are idle at t0. `change`
-    is how many nodes become free at each time `when`, or, below 0, are taken. Nodes can be taken as they become free.
+    A gap is (off since, boot begins at, number of nodes); nodes that stay off boot at infinity. All nodes are idle at
+    t0. `change` is how many nodes become free at each time `when`, or, below 0, are taken. A node can be taken at the
+    time at which it becomes free.
     """
     times = np.unique(np.append(when, t0))
     place = np.searchsorted(times, when)

@@ -145,7 +145,7 @@ class Metrics:
     def telling(self) -> dict[str, float]:
         """Return the metrics worth showing, by name: known values only.
 
-        Losses of 0 are left out, and the mean wait since eligible if it equals the mean wait.
+        Losses of 0 are left out, and `mean_wait_eligible` if it equals `mean_wait`.
         """
         known = {name: value for name, value in self.as_dict().items() if value == value}
         if self.mean_wait_eligible == self.mean_wait:

@@ -380,7 +380,7 @@ class Schedule(Read, ScheduleConvenience):
             raise ScheduleError(f"{found[0]}{more}")
 
     def start_hash(self) -> str:
-        """Return twelve hex digits of a hash of all (id, start) pairs, with starts cut to whole seconds."""
+        """Return twelve hex digits of a hash of the started jobs' (id, start) pairs, starts cut to whole seconds."""
         rows = np.argsort(self.workload.id, kind="stable")
         rows = rows[~np.isnan(self.start[rows])]
         pairs = zip(self.workload.id[rows].tolist(), self.start[rows].tolist(), strict=True)

@@ -162,7 +162,10 @@ class Signal:
 
     @property
     def said(self) -> tuple[str, ...]:
-        """Return the assumptions about the signal, a few words each: notes, filled steps, and values beyond its end."""
+        """Return the assumptions about the signal, a few words each.
+
+        They are its notes, steps filled with the value before them, values beyond its end, and that caps are known.
+        """
         held = f"the value before it for {counted(self.held, 'step')} without one, in {self.called}"
         last = f"the last value of {self.called} after its end"
         ahead = [f"{self.called} known to all beforehand"] * (self.kind == CAP and self.constant is None)

@@ -77,7 +77,7 @@ class LimitsLeft:
             self._left[counter] -= times * taken
 
     def full_for(self, job: int) -> bool:
-        """Return whether what a job uses at least exceeds what is left of some limit."""
+        """Return whether the least that a job may use exceeds what is left of some limit."""
         return any(weight > self._left[counter] for counter, weight, _ in self._parts.get(job, ()))
 
 

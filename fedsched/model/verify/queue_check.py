@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 def unstarted(schedule: Schedule) -> NDArray[np.bool_]:
-    """Return which jobs have a cancellation time and neither started for good nor were killed.
+    """Return which jobs have a cancellation time and no start, and were not killed.
 
-    A job that ran at that time and lost its nodes later is excluded if it names a reservation, because it may have
+    Excluded is a job that names a reservation, ran at its cancellation time and lost its nodes later: it may have
     missed the reservation.
     """
     gone = np.zeros(len(schedule), dtype=np.bool_)
