@@ -42,8 +42,8 @@ class Timed(Protocol):
 class Reading:
     """The choices that the model leaves open, as made for one run.
 
-    They say what plans know of run times, how simultaneous events are ordered, how uplinks are shared, whether jobs
-    are killed at their estimate, and which shape jobs take.
+    They say what plans know of run times, how simultaneous events are ordered and how uplinks are shared. They also
+    say whether jobs are killed at their estimate, and which shape jobs take.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ class Labels(JobColumns):
         return dict(self.texts)
 
     def unmodelled(self, federation: Federation) -> list[str]:
-        """Return, in words, how many jobs ask for features in vain because no node has any; [] if none does."""
+        """Return a text that says how many jobs ask for features if no node has any feature; else []."""
         asking = int((self.texts["features"] != "").sum()) if "features" in self.texts else 0
         if not asking or federation.has_features:
             return []

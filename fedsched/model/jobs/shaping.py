@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 
 def nodes_for(workload: Workload, federation: Federation, rows: Ints, tasks: Ints) -> Ints:
-    """Return, for each job in `rows`, the value of the workload's `tasks` that stands for this number of tasks.
+    """Return numbers of tasks of the jobs in `rows`, converted into the unit of the workload's column `tasks`.
 
-    That is the number of whole nodes if the job counts these, else the number of tasks. If nodes may hold different
-    numbers of its tasks, it is the fewest nodes of the empty federation that hold them.
+    The result is a number of whole nodes if the job counts these, else the number of tasks. If nodes may hold different
+    numbers of the job's tasks, it is the fewest nodes of the empty federation that hold them.
     """
     each = np.where(tasks_on_nodes(workload) > 0, layout_of(workload)[0], 1)[rows]
     found = -(-tasks // np.maximum(each, 1))

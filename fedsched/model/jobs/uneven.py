@@ -60,9 +60,9 @@ def counted_tasks_per_node(workload: Workload, federation: Federation) -> NDArra
 
 
 def counted_tasks(workload: Workload) -> NDArray[np.int64]:
-    """Return the number of tasks that a placement of each job must hold, with `counted_tasks_per_node` on each node.
+    """Return how many places each job needs if each of its nodes has `counted_tasks_per_node` places for it.
 
-    That is the true number of tasks if the job is uneven, else its `tasks`.
+    That is the job's true number of tasks if it is uneven, else its `tasks`.
     """
     return np.asarray(np.where(are_uneven(workload), tasks_on_nodes(workload), workload.tasks))
 
@@ -103,8 +103,8 @@ def fewest_nodes(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return, for each job, the fewest nodes of an empty machine that hold its tasks, and how many tasks lack a place.
 
-    `nodes` is the number of nodes that a job may use in each group, and `fits` how many of its tasks each of them
-    holds (both jobs × groups). For tasks that lack a place, more nodes that hold most tasks are counted.
+    `nodes` is the number of nodes that a job may use in each group. `fits` is how many of its tasks each of them holds
+    (both jobs × groups). For tasks that lack a place, further nodes like those that hold most tasks are counted.
     """
     order = np.argsort(-fits, axis=1, kind="stable")
     fits, nodes = np.take_along_axis(fits, order, axis=1), np.take_along_axis(nodes, order, axis=1)

@@ -110,9 +110,10 @@ def _in_nodes(
 def _demand(
     workload: Workload, federation: Federation, rows: NDArray[np.int64], each: NDArray[np.int64]
 ) -> NodeDemands | None:
-    """Return the workload's demands with those of the jobs in `rows` multiplied to the demand on a whole node.
+    """Return the workload's demands, with the demand of each job in `rows` turned into that on a whole node.
 
-    `each` is the number of tasks on a node of these jobs; for an uneven job (0), the demand stays that of one task.
+    It is the demand of all tasks on a node together, `each` tasks. For an uneven job (`each` is 0), it stays the demand
+    of one task.
     """
     columns = {} if workload.demand is None else {name: one.copy() for name, one in workload.demand.columns().items()}
     uneven, even = rows[each == 0], each > 0

@@ -49,8 +49,8 @@ class Workload(WorkloadConvenience):
     Parameters
     ----------
     submit, tasks, runtime
-        The submit time in seconds, the number of tasks (each takes a node unless `layout` or sharing says otherwise),
-        and the run time in seconds on reference nodes inside one cluster.
+        The submit time in seconds, the number of tasks, and the run time in seconds on reference nodes inside one
+        cluster. A task takes a node for itself unless `layout` or the sharing of nodes says otherwise.
     estimate
         The requested time in seconds, on the same basis as `runtime`, which is also its default.
     id
@@ -90,12 +90,12 @@ class Workload(WorkloadConvenience):
         Shapes of which each job takes one, its own first, by id: {12: [(4, 3600, 7200), (8, 2000)]} for tasks,
         runtime and estimate, or a text per job: "4x3600/7200|8x2000". None (default) = no job has a choice.
     watts, slack, nice
-        Watts of each node of a job while it runs (-1 = the busy watts of its group), seconds by which plans may delay
-        the job (0 = none), and what its user subtracts from its priority (0 = nothing). None (default) = -1, 0 and 0.
+        The watts of each node of a job while it runs; -1 = the busy watts of its group. The seconds by which plans may
+        delay the job, and what its user subtracts from its priority; 0 = nothing. None (default) = -1, 0 and 0.
     gear
         The gear of its nodes in which each job runs, for its given times; 0, or None for all, = full speed.
     log, name, nodes, header, cleaning, history
-        The log's other columns, the workload's name, its machine's number of nodes (0 = unknown), the log's header,
+        The log's other columns, the workload's name, and its machine's number of nodes (0 = unknown). The log's header,
         what reading dropped or altered, and the operations that made this workload.
 
     Examples
@@ -298,7 +298,7 @@ class Workload(WorkloadConvenience):
         return self.take(np.lexsort((self.id, self.submit)))._noted("sorted")
 
     def renumbered(self) -> Workload:
-        """Return the jobs with the ids 1..n in the order of the table."""
+        """Return the jobs with the ids 1..n in the order of the table; fields that refer to jobs are changed alike."""
         new = {job: k for k, job in enumerate(self.id.tolist(), start=1)}
         parts: dict[str, Any] = {field: part.renumbered(new) for field, part in self.optional.items()}
         return replace(self, id=np.arange(1, len(self) + 1), **parts)._noted("renumbered")

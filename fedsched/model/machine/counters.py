@@ -1,7 +1,7 @@
 """Counters: what running jobs use of each limit, such as the nodes of one user's jobs [43].
 
-Each limit of a user, account, QOS or partition makes counters, and so does an array that limits how many of its tasks
-run at a time. If a job's nodes may hold different numbers of its tasks, the amount that it uses depends on its
+Each limit of a user, account, QOS or partition makes counters. A job array that limits how many of its tasks run at a
+time makes one too. If a job's nodes may hold different numbers of its tasks, the amount that it uses depends on its
 placement [76]. The entry's `weight` is then a lower bound.
 """
 

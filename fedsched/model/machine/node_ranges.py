@@ -95,9 +95,9 @@ def ranges_text(nodes: Iterable[int]) -> str:
 def atoms(group: NDArray[np.int64], sets: NDArray[np.bool_], unforeseen: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return the number of each node's atom: an atom is the nodes of one group that are in the same sets.
 
-    `sets` and `unforeseen` (both sets × nodes) say which nodes are in a set, such as a partition. Among nodes of one
-    group that are in the same `sets`, an atom is a run of successive nodes that are in the same `unforeseen` sets.
-    Atoms are numbered from 0, by group, then by their lowest node.
+    `sets` and `unforeseen` (both sets × nodes) say which nodes are in a set, such as a partition. Nodes of one group
+    that are in the same `sets` are listed in order. Successive ones of the list that are also in the same `unforeseen`
+    sets are an atom. Atoms are numbered from 0, by group, then by their lowest node.
     """
     rows = np.packbits(sets, axis=0)
     both = np.ascontiguousarray(np.concatenate([group.astype(">i8").view(np.uint8).reshape(-1, 8).T, rows]).T)

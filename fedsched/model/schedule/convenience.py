@@ -50,7 +50,9 @@ class ScheduleConvenience(ReportConvenience):
     __slots__ = ()
 
     def to_frame(self: Schedule) -> Any:
-        """Return a table with one row per job: the workload's columns, start, finish and nodes of each group.
+        """Return a table with one row per job: id, submit, tasks, times, wait and nodes of each group.
+
+        The times are run time, estimate, start and finish. Promises and delays are added if the schedule has them.
 
         Returns
         -------
@@ -63,7 +65,7 @@ class ScheduleConvenience(ReportConvenience):
         return frame_of(columns_of(self), {"reading": self.question})
 
     def to_csv(self: Schedule, path: str | PathLike[str]) -> None:
-        """Write a CSV file with one row per job: start, finish and the number of nodes of each group."""
+        """Write a CSV file with the columns of `to_frame`: one row per job, then one marked row per lost run."""
         from fedsched.io.schedules import write_csv
 
         write_csv(self, path)

@@ -44,8 +44,8 @@ class NodeUse:
     start, finish, alone
         When each job started and ended, and whether it had its nodes to itself: one entry per job of the workload.
     job, node, tasks
-        One row per job and node: the job's row in the workload, the node's number, counted through the federation
-        cluster by cluster, and the number of the job's tasks on this node.
+        One row per job and node: the job's row in the workload, the node's number, and the number of the job's tasks
+        on this node. Node numbers run through the federation cluster by cluster.
     devices
         One row per known part of a GPU: job, node, device, thousandths; None if nothing is known.
 

@@ -38,8 +38,8 @@ VICTIMS = ("latest", "random", RECORDED)
 class Downtime:
     """A downtime: an interval in which no job may start on some nodes of a cluster, or be planned to run there.
 
-    A job may still run on these nodes when the downtime begins, because the job outran its estimate or the downtime
-    was not known in advance. `on_running` says what happens to this job.
+    A job may still run on these nodes when the downtime begins: the job outran its estimate, or the downtime was not
+    known in advance. `on_running` says what happens to this job.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
 """Check of a schedule's metrics and power caps: the values are computed anew from start times and node counts.
 
-Computed anew are waits and node time, costs and peak power [65], workflows [51], drain loss (nodes that idle before
-known downtimes [47]), and the planned power under caps [70]. The code shares nothing with what computes the metrics.
+Computed anew are waits and node time, costs and peak power [65] and workflows [51]. So are drain loss, which is nodes
+that idle before known downtimes [47], and the planned power under caps [70]. The code shares nothing with what computes
+the metrics.
 Under power caps, each job is assumed to be planned without contention on uplinks. So every violation found is real, but
 some may be missed.
 """
@@ -251,8 +252,9 @@ def cost_measures(
 ) -> dict[str, float]:
     """Return the metrics of peak power, cost and carbon of a schedule of runs from `t0` on, by name.
 
-    Empty without signals and power saving. `spared` has the watts by which nodes that were not on drew more, or less,
-    than idle nodes. `above` (runs × groups) is the watts that a run draws above idle; None: computed for whole nodes.
+    Empty if the federation has neither signals nor power saving. `spared` has the watts by which nodes that were not
+    on drew more, or less, than idle nodes. `above` (runs × groups) is the watts that a run draws above idle; None:
+    computed for whole nodes.
     """
     federation = runs.federation
     if not federation.signals and federation.power is None:

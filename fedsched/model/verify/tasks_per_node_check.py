@@ -42,7 +42,7 @@ def most_together(workload: Workload, federation: Federation, row: int, g: int) 
 def fewest_nodes(schedule: Schedule, row: int, tasks: int) -> int:
     """Return the fewest nodes of the empty machine that hold this many tasks of the job in this row.
 
-    If all nodes that the job may use hold too few, more nodes that hold most tasks are counted.
+    If all nodes that the job may use hold too few, further nodes like those that hold most tasks are counted.
     """
     workload, federation = schedule.workload, schedule.federation
     (usable,), nodes, largest = usable_groups(workload.take(np.array([row])), federation), 0, 1
