@@ -1,4 +1,4 @@
-"""Sums over a job's allocation (its node counts per group): nodes in a cluster, slowest node, energy."""
+"""Functions on a job's allocation (its number of nodes in each group): nodes in a cluster, slowdown, energy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @inlined
 def sum_in(groups: Groups, k: int, nodes: Ints) -> int:
-    """Return how many of these nodes are in a cluster."""
+    """Return the sum of `nodes` (a number per node group) over the groups of cluster `k`."""
     total = 0
     for g in range(groups.cluster_begin[k], groups.cluster_begin[k + 1]):
         total += nodes[g]
@@ -21,7 +21,7 @@ def sum_in(groups: Groups, k: int, nodes: Ints) -> int:
 
 @inlined
 def slowest(groups: Groups, chosen: Ints) -> float:
-    """Return the processing slowdown PS of a job on these nodes (eq. 1.1)."""
+    """Return the greatest slowdown (1/speed) among the groups with chosen nodes: PS of eq. 1.1; 0 if none is chosen."""
     slowdown = 0.0
     for g in range(chosen.size):
         if chosen[g] > 0:
@@ -31,7 +31,10 @@ def slowest(groups: Groups, chosen: Ints) -> float:
 
 @inlined
 def joules_in(groups: Groups, k: int, chosen: Ints, duration: float) -> float:
-    """Return the energy above idle, in joules, of these nodes of a cluster if busy for `duration` seconds."""
+    """Return the joules that the chosen nodes of cluster `k` draw above their idle power in `duration` busy seconds.
+
+    `chosen` is the number of nodes in each group; groups of other clusters do not count.
+    """
     joules = 0.0
     for g in range(groups.cluster_begin[k], groups.cluster_begin[k + 1]):
         joules += chosen[g] * (groups.busy_watts[g] - groups.idle_watts[g]) * duration

@@ -1,4 +1,4 @@
-"""The clock: how a time that is not after now is read [0]."""
+"""Two functions on simulated time: one keeps an end later than now [0], the other searches ascending times."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ if TYPE_CHECKING:
 
 @inlined
 def end_after(time: float, now: float) -> float:
-    """Return an end as seen at `now`: if it is not later (a job outran its estimate), right after now [0, 8]."""
+    """Return `time` if it is after `now`; else (a job outran its estimate) the next float after `now` [0, 8]."""
     return time if time > now else np.nextafter(now, np.inf)
 
 
 @inlined
 def first_after(lookout: Floats, time: float, low: int) -> int:
-    """Return the index of the first of ascending times after `time`; no index before `low` qualifies.
+    """Return the index of the first entry of `lookout` (ascending) after `time`, at `low` at the earliest.
 
-    The steps from `low` on double, as the result is mostly near.
+    It is `lookout.size` if there is no such entry. The search steps from `low` by 1, 2, 4, …: the result is mostly
+    near.
     """
     step = 1
     while low + step <= lookout.size and lookout[low + step - 1] <= time:

@@ -1,4 +1,4 @@
-"""The rules of the model as small integers, which the compiled kernels branch on, and the data that each rule needs."""
+"""Rules and readings as integer enums, which the compiled kernels branch on; and the data that each rule needs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LOOKAHEAD = 50  # candidates that a lookahead pass packs together, as its author
 
 
 class Dispatch(IntEnum):
-    """Which of the queued jobs may start now."""
+    """Dispatch rules as integers: each says which of the queued jobs may start now."""
 
     STRICT = 0
     GREEDY = 1
@@ -21,7 +21,7 @@ class Dispatch(IntEnum):
 
 
 class Placement(IntEnum):
-    """Which nodes a job takes."""
+    """Placement rules as integers: each says which nodes a starting job takes."""
 
     FASTEST = 0
     SINGLE = 1
@@ -45,14 +45,17 @@ class QueueKey(IntEnum):
 
 
 class SameTime(IntEnum):
-    """How events of one instant are read."""
+    """How events at one instant are processed: all before one dispatch pass, or in turn with a pass after each."""
 
     BATCH = 0
     SEQUENTIAL = 1
 
 
 class Saturation(IntEnum):
-    """Whether a job's rate follows the load of its uplinks, is fixed at its start, or is a fair share."""
+    """How saturated uplinks slow a job down, by the reading of the model.
+
+    The job's rate follows the load of its uplinks, is fixed at its start, or is a fair share.
+    """
 
     DYNAMIC = 0
     STATIC = 1
@@ -60,7 +63,7 @@ class Saturation(IntEnum):
 
 
 class OnRunning(IntEnum):
-    """What a downtime does with jobs that run on its nodes."""
+    """What a downtime does with jobs that run on its nodes: waits for their ends, requeues them, or kills them."""
 
     WAIT = 0
     REQUEUE = 1
@@ -68,7 +71,7 @@ class OnRunning(IntEnum):
 
 
 class Victims(IntEnum):
-    """Which jobs a downtime takes nodes from."""
+    """Which running jobs a downtime takes nodes from: those started last, jobs drawn at random, or those of the log."""
 
     LATEST = 0
     RANDOM = 1
@@ -76,7 +79,7 @@ class Victims(IntEnum):
 
 
 class Status(IntEnum):
-    """What a resumable kernel returns."""
+    """Codes that a resumable kernel returns, so that the caller knows whether and why it has to continue."""
 
     DONE = 0
     MORE = 1
@@ -86,7 +89,7 @@ class Status(IntEnum):
 
 
 class CandidateRow(IntEnum):
-    """Rows of a lookahead pass's table of candidates."""
+    """Row numbers of the table in which a lookahead pass lists its candidates, one column each."""
 
     JOB = 0
     TASKS = 1
@@ -95,7 +98,10 @@ class CandidateRow(IntEnum):
 
 
 class ReachRow(IntEnum):
-    """Rows of a lookahead pass's table: which sums of tasks sets of candidates can have (a column for each sum)."""
+    """Row numbers of a lookahead pass's table of sums, one column for each number of nodes.
+
+    The rows tell which numbers of nodes a set of candidates can use together.
+    """
 
     BRIEF_WITH = 0  # the least i such that jobs done by the shadow time, of the first i candidates, have this sum
     LASTING_WITH = 1  # the same for jobs that run beyond it
@@ -103,7 +109,7 @@ class ReachRow(IntEnum):
 
 
 class Needs(IntFlag):
-    """Data that cost time or memory, and are kept only for the rules that need them."""
+    """Flags for data that the simulation keeps only if a dispatch rule needs them, as they cost time or memory."""
 
     NOTHING = 0
     ENDS = 1  # the planned ends of running jobs, and each job's shortest duration
@@ -125,12 +131,12 @@ _ENDS = tuple(constant(Needs.ENDS in NEEDS[rule]) for rule in Dispatch)  # kerne
 
 @inlined
 def needs_ends(dispatch: int) -> bool:
-    """Return whether a rule looks at planned ends."""
+    """Return whether a dispatch rule needs the planned ends of running jobs."""
     return _ENDS[dispatch] == 1
 
 
 def needs_of(*dispatch: int) -> Needs:
-    """Return the union of what these rules need."""
+    """Return the union of the data that these dispatch rules need, as flags."""
     needs = Needs.NOTHING
     for rule in dispatch:
         needs |= NEEDS[Dispatch(rule)]

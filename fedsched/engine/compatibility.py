@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Use(NamedTuple):
-    """What a call uses: jobs, nodes, reading, the begin t0, and further features by name."""
+    """What one call uses: its jobs, nodes, reading (choices of the model), begin t0, and further features by name."""
 
     workload: Workload
     federation: Federation
@@ -68,7 +68,10 @@ def _if(condition: object, said: str = "") -> str | None:
 
 
 def _downtimes(odd: Callable[[Use, Downtime], str]) -> Callable[[Use], str | None]:
-    """Return a `found` function: it describes the first downtime for which `odd` returns a text."""
+    """Return a `found` function for `Feature`: it describes the first downtime for which `odd` returns a text.
+
+    That function returns None if there is no such downtime.
+    """
 
     def found(use: Use) -> str | None:
         return next((f"{one.where} {said}" for one in use.federation.calendar if (said := odd(use, one))), None)
@@ -375,7 +378,7 @@ REFUSED: dict[str, dict[str, str]] = {
 
 
 def refuse(place: str, use: Use) -> None:
-    """Raise an error if a call uses a feature that a place does not support; it names the first one."""
+    """Raise IncompatibleError for the first feature that a call uses and the place does not support, if any."""
     for feature, said in unsupported(place, use):
         raise refused(place, feature, said)
 
@@ -388,13 +391,19 @@ def unsupported(place: str, use: Use) -> Iterator[tuple[str, str]]:
 
 
 def usage_note(feature: str, use: Use) -> str | None:
-    """Return what an error adds in brackets of a feature that a call uses; None if the call does not use it."""
+    """Return the text, '' included, that an error adds in brackets on how a call uses a feature.
+
+    Return None if the call does not use the feature.
+    """
     found = FEATURES[feature].found
     return _if(feature in use.given) if found is None else found(use)
 
 
 def refused(place: str, feature: str, said: str = "") -> IncompatibleError:
-    """Return the error of a refused cell; `said` describes how the call uses the feature."""
+    """Return, not raise, the IncompatibleError of a place and a feature that it does not support.
+
+    Its text gives the reason and the cures; `said` describes how the call uses the feature.
+    """
     where, what = PLACES[place], FEATURES[feature]
     cures = dict.fromkeys((_other(place, feature) or what.cure, where.cure or what.cure))
     detail = f" ({said})" if said else ""
@@ -404,17 +413,20 @@ def refused(place: str, feature: str, said: str = "") -> IncompatibleError:
 
 
 def supports(place: str, feature: str) -> bool:
-    """Return whether a place supports a feature."""
+    """Return whether a place supports a feature, by the table `REFUSED`."""
     return feature not in REFUSED.get(place, {})
 
 
 def placements_on(place: str) -> tuple[str, ...]:
-    """Return the placement rules that a place supports."""
+    """Return the names of the placement rules that a place supports."""
     return tuple(one for one in PLACEMENTS if supports(place, f"placement {one}"))
 
 
 def _other(place: str, feature: str) -> str:
-    """Return a phrase that names the supported dispatch rules, or placements; '' if the cell is about neither."""
+    """Return a cure: "take", and the dispatch or placement rules that are supported instead.
+
+    It is '' if neither the place nor the feature is a dispatch or placement rule.
+    """
     for kind, names in (("dispatch", DISPATCH), ("placement", PLACEMENTS)):
         if place.startswith(f"{kind} "):
             able = [one for one in names if supports(f"{kind} {one}", feature)]

@@ -1,4 +1,4 @@
-"""Indices of the entries in the kernels' arrays of counters and times."""
+"""Enums of the indices into the kernels' arrays of counters and times: what each entry of such an array is."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Counter(IntEnum):
-    """Integers of the loop's state."""
+    """Indices into `State.counter`, the integers of the event loop's state, such as the number of free nodes."""
 
     ARRIVED = 0  # entries of `arrival` already queued
     STARTED = 1
@@ -30,7 +30,7 @@ class Counter(IntEnum):
 
 
 class ClassNumber(IntEnum):
-    """Integers of a queue that may be grouped into classes."""
+    """Indices into the integers kept about a queue of which the jobs may be grouped into classes of equal jobs."""
 
     CLASSES = 0  # 0: it is not grouped
     PATIENCE = 1  # failed placements that are left until it is grouped
@@ -42,7 +42,7 @@ class ClassNumber(IntEnum):
 
 
 class Awaits(IntEnum):
-    """Which event of another job a dependency waits for."""
+    """Which event of another job a dependency waits for: its start, any end, a good end or a bad end."""
 
     END = 0
     START = 1
@@ -52,21 +52,21 @@ class Awaits(IntEnum):
 
 
 class LostNumber(IntEnum):
-    """Counts of runs that downtimes ended, and of requeues among them."""
+    """Indices of two counts: the runs that downtimes ended, and those of which the job was requeued."""
 
     RUNS = 0
     REQUEUES = 1
 
 
 class WaitingNumber(IntEnum):
-    """Integers of jobs that wait to become eligible."""
+    """Indices of two counts: jobs on the timer (eligible by time alone), and jobs that have joined the queue."""
 
     TIMERS = 0  # entries of the timer
     JOINED = 1
 
 
 class ClosedNumber(IntEnum):
-    """Integers of the calendar of closures."""
+    """Indices of integers that tell how far the calendar of closures (nodes closed for a while) has been processed."""
 
     CHANGED = 0  # changes (closings and openings) that have happened
     LEARNED = 1  # closures that are known
@@ -75,7 +75,7 @@ class ClosedNumber(IntEnum):
 
 
 class ClosedTime(IntEnum):
-    """Times of the calendar of closures; infinite if nothing is to come."""
+    """Indices of the next times that matter in the calendar of closures; infinite if nothing is to come."""
 
     UNTIL = 0  # when all nodes close to the jobs of the queue that is scanned
     CHANGE = 1  # when nodes are next closed or opened
@@ -84,7 +84,7 @@ class ClosedTime(IntEnum):
 
 
 class Clock(IntEnum):
-    """Times and integrals of the loop's state."""
+    """Indices into `State.clock`: the time now, sums over time, and the next planned starts."""
 
     NOW = 0
     SATURATED_SECONDS = 1

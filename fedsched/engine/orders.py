@@ -1,4 +1,4 @@
-"""Queue orders by name: a fixed permutation of the jobs, or the key that changes with time."""
+"""Queue orders by name, as a fixed permutation of the jobs or as the code of a sort key that changes with time."""
 
 from __future__ import annotations
 
@@ -37,7 +37,11 @@ def _fixed_key(problem: Problem, name: str) -> Floats:
 
 
 def queue_order(problem: Problem, order: str | ArrayLike) -> tuple[Ints, QueueKey]:
-    """Return the permutation of the jobs and the key by which the queue is kept in order."""
+    """Return the jobs in queue order, and a code that says how the queue is sorted.
+
+    With FIXED the permutation is the order. Any other code names a key that changes; then the jobs come in row order.
+    `order` is a name, or the rows in an order of their own: ValueError if these are no permutation.
+    """
     jobs = problem.submit.size
     if not isinstance(order, str):
         permutation = np.asarray(order)
@@ -52,7 +56,10 @@ def queue_order(problem: Problem, order: str | ArrayLike) -> tuple[Ints, QueueKe
 
 
 def order_as_recorded(problem: Problem, name: str) -> Ints:
-    """Return the jobs in that order, with recorded submits for jobs that are submitted after another's end [45]."""
+    """Return `queue_order`'s permutation, also if jobs are submitted only after another's end [45].
+
+    For such jobs FCFS uses the recorded submits; all other orders use t0 as their submit.
+    """
     moving = np.isinf(problem.submit)
     if not moving.any():
         return queue_order(problem, name)[0]
@@ -62,7 +69,7 @@ def order_as_recorded(problem: Problem, name: str) -> Ints:
 
 
 def order_at_begin(problem: Problem, name: str) -> Ints:
-    """Return the jobs as a queue of that order holds them at t0."""
+    """Return the jobs sorted by a queue order as of t0; an order that changes with time is evaluated at t0."""
     order, order_key = queue_order(problem, name)
     if order_key == QueueKey.FIXED:
         return order

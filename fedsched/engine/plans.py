@@ -1,4 +1,4 @@
-"""The Plan that the event loop reads, made from rules, or from an order and caps."""
+"""Functions that make the `Plan` which the event loop follows: from a policy's rules, or from an order and caps."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ def plan_in_order(
     backfill_order: Ints | None = None,
     cap_row: Ints | None = None,
 ) -> Plan:
-    """Return the plan of this queue order; job j has row j of `caps` unless `cap_row` says another."""
+    """Return the plan with this fixed queue order; job j has row j of `caps` unless `cap_row` names another row.
+
+    Jobs are backfilled in queue order unless `backfill_order` is given.
+    """
     return Plan(
         order=order,
         order_key=int(QueueKey.FIXED),
@@ -45,7 +48,10 @@ def plan_in_order(
 def plan_of_rules(
     workload: Workload, federation: Federation, rules: Rules, problem: Problem, *, caps: Ints | None = None
 ) -> Plan:
-    """Return the plan that these rules make of the jobs; `caps` apply in addition to the rules' own."""
+    """Return the plan that these rules make for the jobs; if both have caps, the smaller ones apply.
+
+    Raise IncompatibleError if the dispatch rule does not support a feature of the jobs or nodes.
+    """
     refuse(f"dispatch {rules.dispatch}", Use(workload, federation))
     order, order_key = queue_order(problem, rules.order)
     backfill, backfill_key = order, order_key

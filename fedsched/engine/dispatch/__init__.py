@@ -1,4 +1,4 @@
-"""Dispatch rules: strict, greedy, EASY, lookahead and conservative.
+"""Dispatch rules: strict, greedy, local, EASY, lookahead and conservative, one pass through the queue each.
 
-In comes a State, after the events of an instant and before its pass. Out go the jobs that start now.
+A pass gets the State after the events of an instant. It changes the State: the jobs that the rule selects start now.
 """

@@ -86,7 +86,10 @@ def _start_due_jobs(problem: Problem, plan: Plan, state: State) -> None:
 
 @part
 def plan_the_queue(problem: Problem, plan: Plan, state: State) -> None:
-    """Reserve for the queued jobs in order, as far as needed, and start the jobs planned for now."""
+    """Do a conservative dispatch pass: reserve nodes for jobs in queue order, and start those planned for now.
+
+    Reserving ends when no later job could start now.
+    """
     if state.counter[Counter.QUEUED] == 0 and state.counter[Counter.PLAN_HOLDS] == 0:
         return
     queue = state.queue
@@ -136,6 +139,10 @@ def plan_the_queue(problem: Problem, plan: Plan, state: State) -> None:
 
 @inlined
 def note_joined(state: State, j: int) -> None:
-    """Note that a job has joined the queue: the kept plan is dropped if the job comes before planned ones."""
+    """Note that a job has joined the queue.
+
+    If it stands before a job with a reservation in the kept plan, the plan is marked invalid; the next pass makes a
+    new one.
+    """
     if state.queue.position[j] < state.counter[Counter.PLANNED_TO]:
         state.counter[Counter.PLAN_HOLDS] = 0

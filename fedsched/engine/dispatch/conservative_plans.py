@@ -27,7 +27,10 @@ IN_DOUBT = -np.inf
 
 @inlined
 def recall_promise(state: State, j: int) -> int:
-    """Return the breakpoint of a job's promised start and fill `state.scratch.chosen` with its nodes; or return -1."""
+    """Return the profile row (breakpoint) at which a job's promised start lies, or -1 if no promise holds.
+
+    If one does, fill `state.scratch.chosen` with the nodes promised in each group.
+    """
     profile, chosen = state.profile, state.scratch.chosen
     if profile.untouched[j] == IN_DOUBT:
         return NONE
@@ -42,7 +45,10 @@ def recall_promise(state: State, j: int) -> int:
 
 @inlined
 def keep_promise(state: State, j: int, begin: int) -> bool:
-    """Keep the start and nodes that a job's search has found; return whether they equal the earlier promise."""
+    """Store the nodes just found for a job as its promise; return whether start and nodes equal its earlier promise.
+
+    If the search found no start (`begin` is -1), return False and store nothing. The caller stores the start.
+    """
     profile, chosen = state.profile, state.scratch.chosen
     if begin < NOW:
         return False
@@ -55,7 +61,10 @@ def keep_promise(state: State, j: int, begin: int) -> bool:
 
 @part
 def invalidate_promises(state: State, position: int, end: float) -> None:
-    """Invalidate promises of jobs before this position that a job started from here may affect until its `end`."""
+    """Invalidate promises of queued jobs before `position`, as a job from there starts now and runs until `end`.
+
+    A promise becomes invalid if its job's first window with enough nodes in total begins before `end`.
+    """
     queue, untouched = state.queue, state.profile.untouched
     before = next_small(queue, FIRST, ANY)
     while 0 <= before < position:

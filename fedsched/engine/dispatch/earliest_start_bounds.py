@@ -48,13 +48,16 @@ def _place_of_repeated(tasks: int, duration: float) -> int:
 
 @inlined
 def clear_bounds(floor: Floats) -> None:
-    """Forget all bounds, as a plan is made anew."""
+    """Drop all bounds, because a new plan begins."""
     floor[:] = NO_BOUND
 
 
 @inlined
 def raise_bound(floor: Floats, tasks: int, duration: float, time: float) -> None:
-    """Note that no window before `time` is wide and long enough for a job that needs this."""
+    """Record that a job of at least `tasks` nodes and `duration` seconds can start at `time` at the earliest.
+
+    All cells of jobs at least as large get the bound, unless theirs is higher.
+    """
     place = _place_of_repeated(tasks, duration)
     floor[place], floor[place + 1], floor[place + 2] = tasks, duration, time
     row, first = _cell_from(1.0 * tasks) - ONE_TASK, max(0, _cell_from(duration) - SHORTEST)
@@ -68,7 +71,10 @@ def raise_bound(floor: Floats, tasks: int, duration: float, time: float) -> None
 
 @inlined
 def bound_of(floor: Floats, tasks: int, duration: float) -> float:
-    """Return a time before which no window is wide and long enough for a job that needs this."""
+    """Return a lower bound on the planned start of a job of `tasks` nodes and `duration` seconds.
+
+    It is the highest one recorded for a job that is no larger; −infinity if there is none.
+    """
     highest = NO_BOUND
     place = _place_of_repeated(tasks, duration)
     if floor[place] <= tasks and floor[place + 1] <= duration:

@@ -34,9 +34,11 @@ CHEAP = 4  # failed placements that take as long as one look at all classes
 
 @inlined
 def backfill_around_head(problem: Problem, plan: Plan, state: State) -> None:
-    """Start jobs from the head of the queue on, then backfill around the first that cannot start [11, 24].
+    """Do a dispatch pass of EASY or lookahead: start jobs in queue order until one cannot, then backfill [11, 24].
 
-    Its reservation is made only if another job could start.
+    That first job, the head, gets a reservation only if another job could start. If nothing was freed since the
+    last pass,
+    this one begins at the first position at which a job has joined.
     """
     first = state.counter[Counter.JOINED_FROM]
     if not incremental_pass.is_incremental(state):

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 @part
 def start_job(problem: Problem, plan: Plan, state: State, j: int) -> None:
-    """Start a queued job now on the nodes in `state.scratch.chosen`."""
+    """Start a queued job now on the nodes in `state.scratch.chosen`; it leaves the queue.
+
+    Set its start, finish and planned end. The start is later than now if its nodes have to boot first.
+    """
     now = state.clock[Clock.NOW]
     chosen = state.scratch.chosen
     processing = slowest(problem.groups, chosen)
@@ -62,7 +65,10 @@ def is_skipped(state: State, j: int) -> bool:
 
 @inlined
 def fits_now(problem: Problem, plan: Plan, state: State, j: int) -> bool:
-    """Fill `state.scratch.chosen` with the nodes that a job takes if it starts now; return whether it can."""
+    """Return whether a job can start now by nodes, pools, closures and power caps; it cannot if this pass skips it.
+
+    If it can, `state.scratch.chosen` has the nodes that it would take in each group.
+    """
     more = more_than_closing(problem.extras)
     if more_is(problem.extras) and (is_skipped(state, j) or not pools.suffice(more, state.extras, j)):
         return False
@@ -72,13 +78,16 @@ def fits_now(problem: Problem, plan: Plan, state: State, j: int) -> bool:
 
 @inlined
 def exceeds_limits(problem: Problem, state: State, j: int) -> bool:
-    """Return whether a job that fits is skipped: limits leave it fewer nodes than those chosen [43, 76]."""
+    """Return whether a job that fits must be skipped, because its limits allow fewer nodes than chosen [43, 76]."""
     return not limits.allow(more_than_closing(problem.extras), state.extras, j, state.scratch.chosen)
 
 
 @inlined
 def start_from_head(problem: Problem, plan: Plan, state: State) -> int:
-    """Start jobs in queue order until one cannot start; return that job, or -1 if all could."""
+    """Start jobs in queue order until one does not fit; return that job, or -1 if the queue has been gone through.
+
+    A job that fits, but not within its limits, is passed over.
+    """
     queue = state.queue
     position = next_small(problem, state, queue, FIRST, ANY)
     while position >= 0:
@@ -95,7 +104,7 @@ def start_from_head(problem: Problem, plan: Plan, state: State) -> int:
 
 @part
 def start_all_that_fit(problem: Problem, plan: Plan, state: State) -> None:
-    """Scan the queue once in order and start every job that fits [10]."""
+    """Do a greedy dispatch pass: scan the queue once in order and start every job that fits now [10]."""
     number = state.classes.number
     if number[ClassNumber.PATIENCE] < 0 or number[ClassNumber.ROWS] > 0:
         _start_from_candidate_index(problem, plan, state)
@@ -113,7 +122,7 @@ def start_all_that_fit(problem: Problem, plan: Plan, state: State) -> None:
 
 @part
 def start_out_of_line(problem: Problem, plan: Plan, state: State, j: int) -> None:
-    """Start a job as `start_job` does: compiled once, for the rules that do not start jobs by the million."""
+    """Start a job as `start_job` does; that is inlined, this copy is compiled once, for rules with fewer starts."""
     start_job(problem, plan, state, j)
 
 
@@ -162,7 +171,10 @@ def _start_new_jobs(problem: Problem, plan: Plan, state: State) -> None:
 
 @part
 def start_per_cluster(problem: Problem, plan: Plan, state: State) -> None:
-    """Scan the queue in order; a job that cannot start blocks its clusters for the jobs behind it [29]."""
+    """Do a dispatch pass of local queues: scan the queue in order and start the jobs that fit and are not blocked [29].
+
+    A job that cannot start blocks all clusters that it may use, and its pools, for the jobs behind it.
+    """
     queue, held = state.queue, state.scratch.limited
     begin = problem.groups.cluster_begin
     held[:] = 0

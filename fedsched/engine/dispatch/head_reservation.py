@@ -1,4 +1,7 @@
-"""The reservation of EASY's head: when it can start at the latest, and what may start beside it [11, 22, 31]."""
+"""EASY's reservation for the head, the first job in queue order that cannot start [11, 22, 31].
+
+Functions find the head's planned start (the shadow time) and the jobs that may start without delaying it.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ REFUSED, BRIEF, LASTING = constant(0), constant(1), constant(2)
 
 @inlined
 def reserve(problem: Problem, state: State, j: int) -> None:
-    """Subtract a job's nodes (`state.scratch.chosen`) and pools from what is free at the shadow time."""
+    """Subtract a job's nodes (`state.scratch.chosen`) and pools from those that are free at the shadow time."""
     extra = state.scratch.extra
     for g in range(extra.size):
         extra[g] -= state.scratch.chosen[g]
@@ -32,9 +35,10 @@ def reserve(problem: Problem, state: State, j: int) -> None:
 
 @inlined
 def reserve_for_head(problem: Problem, plan: Plan, state: State, head: int) -> float:
-    """Return the head's shadow time; fill `state.scratch.extra` with what its reservation leaves free then.
+    """Reserve nodes for EASY's head; return its planned start, the shadow time.
 
-    If the head waits only for the uplink load of jobs with a pending finish, its reservation begins now.
+    Fill `state.scratch.extra` with the nodes of each group that are then free beside the reservation. If the head waits
+    only for the uplink load of jobs with a pending finish, the shadow time is now.
     """
     return _reserve_for_head(problem.extras, state.extras, problem, plan, state, head)
 
@@ -83,7 +87,10 @@ def _first_end_that_fits(problem: Problem, plan: Plan, state: State, head: int) 
 
 @inlined
 def free_beside_reservation(state: State) -> int:
-    """Return how many nodes are free now and after the head's start: the most for a job that runs beyond it."""
+    """Return how many nodes are free both now and beside the head's reservation, summed over the groups.
+
+    A job that runs beyond the shadow time can take no more than these.
+    """
     total = 0
     for g in range(state.free.size):
         total += min(state.free[g], state.scratch.extra[g])
@@ -107,7 +114,10 @@ def _may_fit_on_fewer(problem: Problem, plan: Plan) -> bool:
 
 @inlined
 def could_not_start(problem: Problem, plan: Plan, state: State, j: int) -> bool:
-    """Return whether a job could not start even without the reservation; False if this check cannot tell."""
+    """Return True if a job cannot start now even without the reservation.
+
+    False means that it may, or that this quick check cannot tell.
+    """
     if _may_fit_on_fewer(problem, plan) or power_caps.has_caps(more_than_closing(problem.extras)):
         return False
     return not fits_now(problem, plan, state, j)
@@ -115,9 +125,9 @@ def could_not_start(problem: Problem, plan: Plan, state: State, j: int) -> bool:
 
 @inlined
 def place_beside_reservation(problem: Problem, plan: Plan, state: State, j: int, shadow: float) -> int:
-    """Fill `scratch.chosen` with nodes for a job that keep the head's reservation.
+    """Fill `state.scratch.chosen` with nodes on which a job can start now without delaying EASY's head.
 
-    Return REFUSED, BRIEF if the job ends by the shadow time, or LASTING if it runs beyond.
+    Return REFUSED if there are none, BRIEF if the job ends by the shadow time, or LASTING if it runs beyond.
     """
     now = state.clock[Clock.NOW]
     extra, limited = state.scratch.extra, state.scratch.limited
@@ -150,13 +160,19 @@ def place_beside_reservation(problem: Problem, plan: Plan, state: State, j: int,
 
 @part
 def place_out_of_line(problem: Problem, plan: Plan, state: State, j: int, shadow: float) -> int:
-    """Place a job as `place_beside_reservation` does: compiled once, for less frequent scans."""
+    """Place a job as `place_beside_reservation` does, with the same result.
+
+    That function is inlined; this copy is compiled once, for less frequent scans.
+    """
     return place_beside_reservation(problem, plan, state, j, shadow)
 
 
 @part
 def start_beside_reservation(problem: Problem, plan: Plan, state: State, j: int, shadow: float) -> None:
-    """Start a job now if the head's reservation holds beside it."""
+    """Start a job now if it fits without delaying EASY's head; else do nothing.
+
+    If the job runs beyond the shadow time, subtract its nodes and pools from those free then.
+    """
     fit = place_out_of_line(problem, plan, state, j, shadow)
     if fit == LASTING:
         reserve(problem, state, j)

@@ -84,10 +84,10 @@ def _reach(tasks: Ints, lasts: Ints, candidates: int, kind: int, room: int, reac
 
 @part
 def choose(packing: Packing, candidates: int, free: int, extra: int) -> int:
-    """Mark the set of candidates that uses the most nodes together; return how many nodes.
+    """Mark, in `packing`, the set of candidates that uses the most nodes together; return that number of nodes.
 
-    The set uses at most `free` nodes, and its jobs that run beyond the shadow time at most `extra`. Of sets with
-    equally many nodes, the one without the last job in which they differ is taken.
+    The set uses at most `free` nodes, and its jobs that run beyond the shadow time at most `extra`. Of two sets with
+    equally many nodes, look at the last candidate in which they differ: the set without it wins.
     """
     tasks, lasts = packing.candidate[CandidateRow.TASKS], packing.candidate[CandidateRow.LASTS]
     brief_with, lasting_with = packing.reach[ReachRow.BRIEF_WITH], packing.reach[ReachRow.LASTING_WITH]
@@ -120,7 +120,11 @@ def choose(packing: Packing, candidates: int, free: int, extra: int) -> int:
 def start_packed(
     problem: Problem, plan: Plan, state: State, head: int, shadow: float, window: float, first: int
 ) -> None:
-    """Start the jobs, from queue position `first` on, that use the most nodes beside the head's reservation [24]."""
+    """Start the queued jobs that together use the most nodes without delaying EASY's head [24].
+
+    Candidates are the first jobs, from queue position `first` on, that could each start alone. `window` is the time in
+    seconds until the shadow time `shadow`.
+    """
     candidate = state.packing.candidate
     candidates = _collect(problem, plan, state, head, shadow, window, first)
     choose(state.packing, candidates, state.counter[Counter.FREE], state.scratch.extra.sum())

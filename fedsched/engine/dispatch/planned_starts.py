@@ -1,4 +1,7 @@
-"""Planned starts: waiting jobs of the kept plan as a heap, by planned start, then place in the queue [12]."""
+"""A heap of the waiting jobs that have a start in the kept conservative plan [12].
+
+It is ordered by planned start, then by place in the queue.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ NO_JOB = constant(-1)
 
 @inlined
 def clear_planned(state: State) -> None:
-    """Empty the heap, as a plan is made anew."""
+    """Empty the heap of planned starts, because a new plan begins."""
     state.profile.blocks.number[BlockNumber.DUE] = 0
     state.clock[Clock.NEXT_DUE] = np.inf
 
@@ -31,7 +34,7 @@ def _sooner(state: State, a: int, b: int) -> bool:
 
 @inlined
 def add_planned(state: State, j: int) -> None:
-    """Add a job to the heap, by its planned start."""
+    """Add a job with a planned start to the heap, and update the time of the next planned start."""
     number, heap = state.profile.blocks.number, state.profile.blocks.due
     place = number[BlockNumber.DUE]
     number[BlockNumber.DUE] += 1
@@ -47,7 +50,7 @@ def add_planned(state: State, j: int) -> None:
 
 @inlined
 def pop_due(state: State) -> int:
-    """Remove and return the next job with a planned start that is not after now; or return -1."""
+    """Remove and return the first job of the heap if its planned start is not after now; else return -1."""
     if state.clock[Clock.NEXT_DUE] > state.clock[Clock.NOW]:
         return NO_JOB
     number, heap = state.profile.blocks.number, state.profile.blocks.due

@@ -1,4 +1,4 @@
-"""The shadow time of EASY's head if nodes close for a while, or power is capped [39, 70]."""
+"""The planned start of EASY's head (the shadow time) if nodes close for a while, or power is capped [39, 70]."""
 
 from __future__ import annotations
 
@@ -30,10 +30,13 @@ if TYPE_CHECKING:
 def shadow_beside_closures(
     extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, head: int
 ) -> float:
-    """Return the head's shadow time; fill `state.scratch.extra` with what its reservation leaves free then.
+    """Reserve nodes, pools and power for EASY's head; return its planned start, the shadow time.
 
-    It is infinite if closures or caps keep the head from ever starting; then nothing is reserved. Recurring caps are
-    searched for one whole period after the last other change.
+    Fill `state.scratch.extra` with the nodes of each group that are then free beside the reservation. If closures
+    or caps
+    keep the head from ever starting, return infinity, reserve nothing and set `extra` to 0. Recurring caps are
+    searched for
+    one whole period after the last other change.
     """
     calendar, lookout, closed, peak = extras.calendar, extras.calendar.lookout, extra_state.closed, state.profile.peak
     now, left, free = state.clock[Clock.NOW], state.scratch.extra, state.scratch.limited

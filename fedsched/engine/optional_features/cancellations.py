@@ -1,8 +1,9 @@
-"""Cancellations: a job that has not started by a time of its own leaves the queue, or never joins it [44].
+"""Cancellations: a job that has not started by its own cancellation time leaves the queue, or never joins it [44].
 
-Cancellations are the first events of their instant. A cancelled job counts as started wherever the queue is looked at,
-and never finishes. If a problem has no extras, all of this is compiled to nothing. If no job may be cancelled, the
-arrays are empty.
+Cancellations are the first events of their instant. In the state, a cancelled job has a start and no finish, so that
+scans of the queue skip it. Without extras this module is compiled to nothing; if no job may be cancelled, its arrays
+are
+empty.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ NO_JOB = flag(False)
 
 @by_reference
 class Cancellations(NamedTuple):
-    """Jobs with a time at which they leave the queue if they have not started; empty if there are none."""
+    """The cancellation times of jobs: when each leaves the queue if it has not started; empty if there are none."""
 
     time: Floats  # ascending
     job: Ints
@@ -47,7 +48,7 @@ class Cancelled(NamedTuple):
 
 @inlined
 def reset(extras: Extras | None, state: ExtraState | None, t0: float) -> None:
-    """Reset: all cancellations are to come."""
+    """Reset for a run from `t0` on: no job has been cancelled, and all cancellations are to come."""
     if extras is None or state is None:
         return
     cancelled = state.cancelled
@@ -75,7 +76,7 @@ def _has_started(state: ExtraState, run: State, j: int) -> bool:
 
 @inlined
 def note_joined(state: ExtraState | None, j: int) -> None:
-    """Note that a job has joined the queue."""
+    """Note that a job has joined the queue, so that a cancellation has to remove it from there."""
     if state is None:
         return
     if state.cancelled.what.size > 0:
@@ -92,7 +93,10 @@ def is_gone(state: ExtraState | None, j: int) -> bool:
 
 @inlined
 def note_requeued(extras: Extras, state: ExtraState, j: int, now: float) -> None:
-    """Note that a job is queued again: it may still be cancelled if its time is yet to come."""
+    """Note that a job is queued again after it lost its nodes.
+
+    If its cancellation time is after `now`, it may still be cancelled then.
+    """
     if state.cancelled.what.size == 0:
         return
     state.cancelled.what[j] = QUEUED
@@ -103,14 +107,17 @@ def note_requeued(extras: Extras, state: ExtraState, j: int, now: float) -> None
 
 @inlined
 def note_left(state: ExtraState, j: int) -> None:
-    """Note that a job has left the queue for a while."""
+    """Note that a job has left the queue for a while, as it is held; a cancellation need not remove it from there."""
     if state.cancelled.what.size > 0:
         state.cancelled.what[j] = AWAY
 
 
 @inlined
 def note_busy(state: ExtraState | None, running: int, now: float, lost: float) -> None:
-    """Note that jobs ran until now, and the capacity lost by then: later cancellations do not lengthen the schedule."""
+    """Store `now` and the capacity lost so far (node-seconds) if jobs run and some may be cancelled.
+
+    Later cancellations then do not lengthen the schedule.
+    """
     if state is None:
         return
     if running > 0 and state.cancelled.what.size > 0:
@@ -119,7 +126,7 @@ def note_busy(state: ExtraState | None, running: int, now: float, lost: float) -
 
 @inlined
 def busy_until(state: ExtraState | None, now: float) -> float:
-    """Return until when jobs ran in a finished run."""
+    """Return the last time at which jobs ran in a finished run; `now` if no job may be cancelled."""
     if state is None:
         return now
     return state.cancelled.busy[END] if state.cancelled.what.size > 0 else now
@@ -127,7 +134,7 @@ def busy_until(state: ExtraState | None, now: float) -> float:
 
 @inlined
 def lost_until_then(state: ExtraState | None, lost: float) -> float:
-    """Return the capacity lost by the time until which jobs ran, in node-seconds."""
+    """Return the capacity lost until jobs last ran, in node-seconds; `lost` if no job may be cancelled."""
     if state is None:
         return lost
     return state.cancelled.busy[LOST] if state.cancelled.what.size > 0 else lost
@@ -135,7 +142,7 @@ def lost_until_then(state: ExtraState | None, lost: float) -> float:
 
 @inlined
 def cancel_due(problem: Problem, plan: Plan, state: State) -> bool:
-    """Cancel the jobs with a cancellation due by now; return whether there are any."""
+    """Cancel all jobs with a cancellation time that is not after now; return whether there is any."""
     return _cancel_due(more_than_closing(problem.extras), state.extras, problem, plan, state)
 
 
@@ -161,7 +168,10 @@ def _cancel_due_jobs(extras: Extras, extra_state: ExtraState, problem: Problem, 
 
 @inlined
 def cancel_next(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State) -> int:
-    """Cancel the job that `next_cancellation` found; return it if it was in the queue, else -1."""
+    """Cancel the job that `next_cancellation` found; return the job if it was in the queue, else -1.
+
+    It leaves the queue and counts as finished, together with the jobs that can therefore never start.
+    """
     counter, cancelled, left = state.counter, extra_state.cancelled, NOT_QUEUED
     j, time = extras.cancellations.job[cancelled.number[NEXT]], extras.cancellations.time[cancelled.number[NEXT]]
     if cancelled.what[j] == QUEUED:

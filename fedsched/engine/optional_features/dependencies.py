@@ -1,8 +1,8 @@
-"""Precedence: jobs that wait for others, or for a time of their own, before they join the queue [34 to 36].
+"""Dependencies: jobs that wait for other jobs, or for an earliest start, before they join the queue [34 to 36].
 
-A job's own submit is one of its conditions. A job that has met all of them is on the timer, ordered by the moment from
-which it is eligible, until the loop lets it join the queue. If a problem has no extras, all of this is compiled to
-nothing. If no job waits for another, the arrays are empty.
+A job's own submit is one of its conditions. A job that has met all of them is put on the timer, a heap ordered by the
+time from which it is eligible; then the loop lets it join the queue. Without extras this module is compiled to
+nothing; if no job waits for another, its arrays are empty.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ DOOMED = constant(1 << 40)  # open conditions of a job that can never start
 
 @inlined
 def reset(extras: Extras | None, state: ExtraState | None, problem: Problem, start: Floats) -> None:
-    """Reset: all conditions are open, except those on the start of jobs that run already."""
+    """Reset for a run: all conditions are open, except those on the start of jobs that run already."""
     if extras is None or state is None:
         return
     waiting = state.waiting
@@ -49,7 +49,10 @@ def reset(extras: Extras | None, state: ExtraState | None, problem: Problem, sta
 
 @inlined
 def note_submit(extras: Extras | None, state: ExtraState | None, rank: Ints, j: int, now: float) -> bool:
-    """Note a job's submit; return whether it joins the queue at once."""
+    """Note a job's submit; return whether the job joins the queue at once.
+
+    If it still has to wait for time alone, it is put on the timer.
+    """
     if extras is None or state is None:
         return True
     waiting = state.waiting
@@ -67,7 +70,10 @@ def note_submit(extras: Extras | None, state: ExtraState | None, rank: Ints, j: 
 
 @inlined
 def note_start(extras: Extras | None, state: ExtraState | None, rank: Ints, j: int, now: float) -> None:
-    """Note a job's start; a follower that waited only for its first start is put on the timer."""
+    """Note a job's start, for the jobs that wait for its first start.
+
+    A job that waited for nothing else is put on the timer. Later starts of the job, after a lost run, are ignored.
+    """
     if extras is None or state is None:
         return
     if state.waiting.open.size > 0 and state.waiting.begun[j] == 0:
@@ -78,7 +84,10 @@ def note_start(extras: Extras | None, state: ExtraState | None, rank: Ints, j: i
 
 @inlined
 def note_end(extras: Extras | None, state: ExtraState | None, rank: Ints, j: int, now: float) -> int:
-    """Note that a job has run to its end; return how many jobs can therefore never start."""
+    """Note that a job has run to its end, which meets conditions of jobs that wait for it.
+
+    Return how many jobs can therefore never start, directly or through others.
+    """
     if extras is None or state is None:
         return 0
     if state.waiting.open.size == 0 or not _is_followed(extras, j):
@@ -88,13 +97,13 @@ def note_end(extras: Extras | None, state: ExtraState | None, rank: Ints, j: int
 
 @inlined
 def note_kill(extras: Extras, state: ExtraState, rank: Ints, j: int, now: float) -> int:
-    """Note that a job was killed, which is a bad end; return how many jobs can therefore never start."""
+    """Note that a job was killed, which counts as a bad end; return how many jobs can therefore never start."""
     return _settle_followers(extras, state, rank, j, now, now, END_BADLY) if state.waiting.open.size > 0 else 0
 
 
 @inlined
 def note_cancellation(extras: Extras, state: ExtraState, rank: Ints, j: int, time: float, now: float) -> int:
-    """Note that a job was cancelled before it ran; return how many jobs can therefore never start [44]."""
+    """Note that a job was cancelled at `time`, before it ran; return how many jobs can therefore never start [44]."""
     waiting = state.waiting
     if waiting.open.size == 0:
         return 0
@@ -156,7 +165,7 @@ def _doom(extras: Extras, waiting: Waiting, j: int, doomed: int) -> int:
 
 @inlined
 def next_moment(state: ExtraState | None) -> float:
-    """Return when the next job becomes eligible by time alone; infinite if none does."""
+    """Return when the first job on the timer becomes eligible; infinite if the timer is empty."""
     if state is None:
         return np.inf
     waiting = state.waiting
@@ -165,7 +174,7 @@ def next_moment(state: ExtraState | None) -> float:
 
 @inlined
 def pop_due(state: ExtraState, rank: Ints) -> int:
-    """Remove the next job that becomes eligible by time from the timer, and return it."""
+    """Remove the first job from the timer and return it; cancelled jobs behind it are removed too."""
     waiting = state.waiting
     j = _pop(waiting, rank)
     while waiting.number[WaitingNumber.TIMERS] > 0 and waiting.open[waiting.timer[0]] > DOOMED // 2:
@@ -175,14 +184,14 @@ def pop_due(state: ExtraState, rank: Ints) -> int:
 
 @inlined
 def put_on_timer(state: ExtraState, rank: Ints, j: int, moment: float) -> None:
-    """Put a job that was in the queue on the timer; it joins the queue again at `moment`."""
+    """Put a job that was in the queue on the timer: it is to join the queue again at `moment`."""
     state.waiting.moment[j] = moment
     _push(state.waiting, rank, j)
 
 
 @inlined
 def note_joined(state: ExtraState | None, j: int) -> None:
-    """Note that a job has joined the queue."""
+    """Append a job to the list of jobs that have joined the queue, if some jobs wait for others."""
     if state is None:
         return
     waiting = state.waiting
@@ -193,7 +202,10 @@ def note_joined(state: ExtraState | None, j: int) -> None:
 
 @inlined
 def joined_count(state: ExtraState | None, arrived: int) -> int:
-    """Return how many jobs have joined the queue, if `arrived` have been submitted."""
+    """Return how many jobs have joined the queue.
+
+    This is `arrived`, the number of submitted jobs, if no job waits for another.
+    """
     if state is None:
         return arrived
     if state.waiting.open.size == 0:
@@ -203,7 +215,7 @@ def joined_count(state: ExtraState | None, arrived: int) -> int:
 
 @inlined
 def joined_job(state: ExtraState | None, arrival: Ints, i: int) -> int:
-    """Return the job that has joined the queue as the i-th."""
+    """Return the job that joined the queue as number `i`, counted from 0."""
     if state is None:
         return arrival[i]
     if state.waiting.open.size == 0:
@@ -213,7 +225,7 @@ def joined_job(state: ExtraState | None, arrival: Ints, i: int) -> int:
 
 @inlined
 def eligible_since(state: ExtraState | None, submit: Floats, j: int) -> float:
-    """Return since when a queued job has been eligible."""
+    """Return the time since which a queued job has been eligible: its submit if no job waits for another."""
     if state is None:
         return submit[j]
     return state.waiting.moment[j] if state.waiting.open.size > 0 else submit[j]
@@ -221,7 +233,7 @@ def eligible_since(state: ExtraState | None, submit: Floats, j: int) -> float:
 
 @inlined
 def eligible_times(state: ExtraState | None, nothing: Floats) -> Eligible:
-    """Return since when each job has been eligible; the array given if all are eligible from their submits on."""
+    """Return the time since which each job has been eligible; `nothing` if all are eligible from their submits on."""
     if state is None:
         return Eligible(nothing)
     return Eligible(state.waiting.moment)
@@ -229,7 +241,7 @@ def eligible_times(state: ExtraState | None, nothing: Floats) -> Eligible:
 
 @inlined
 def submitted_at(state: ExtraState | None, submit: Floats, j: int) -> float:
-    """Return when a queued job was submitted."""
+    """Return a queued job's submit: the actual one if that depends on another job's end."""
     if state is None:
         return submit[j]
     return state.waiting.submitted[j] if state.waiting.open.size > 0 else submit[j]

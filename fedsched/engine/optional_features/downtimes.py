@@ -1,8 +1,8 @@
-"""The calendar: nodes that close for a while, and what is free over the whole of a run that starts now [38 to 40].
+"""The calendar: nodes that close for a while, and the nodes that stay free over a whole run [38 to 40].
 
-Lookouts are the distinct begins of closures. Between two of them what is free can only grow, as jobs and closures end.
-So the least over a period is the least of its own begin and of the lookouts in it. What the running jobs leave free at
-every lookout is updated at each start and end. A question about a run then costs one look for each lookout in it.
+Lookouts are the distinct begins of closures. Between two lookouts, free nodes can only become more, as jobs and
+closures end. So the fewest over a period are those at its begin or at a lookout in it. The nodes that running jobs
+leave free at every lookout are updated at each start and end. To place a run, only the lookouts in it are checked.
 
 Every function takes the extras first, and is compiled to nothing if a problem has none.
 """
@@ -43,7 +43,7 @@ OTHERWISE = constant(-1)  # as FREE_BEFORE: what is free, now or later, has chan
 
 @inlined
 def has_closures(extras: Extras | None) -> bool:
-    """Return whether there are closures at all."""
+    """Return whether there are closures (nodes that close for a while) at all."""
     if extras is None:
         return False
     return extras.calendar.lookout.size > 0
@@ -54,7 +54,7 @@ def has_closures(extras: Extras | None) -> bool:
 
 @inlined
 def reset(extras: Extras | None, state: ExtraState | None, t0: float) -> None:
-    """Reset: nothing is closed yet, as before the first job, and the closures known at t0 are known."""
+    """Reset for a run from `t0` on: no nodes are closed yet, and planners know the closures that are known at t0."""
     if extras is None or state is None:
         return
     closed, calendar = state.closed, extras.calendar
@@ -86,13 +86,13 @@ def _look_ahead(calendar: Calendar, closed: Closed) -> None:
 
 @inlined
 def note_next_change(calendar: Calendar, closed: Closed) -> None:
-    """Note when nodes are next closed or opened."""
+    """Store when nodes are next closed or opened, for `next_change`."""
     closed.time[ClosedTime.CHANGE] = time_of_change(calendar, closed.number[ClosedNumber.CHANGED])
 
 
 @inlined
 def next_change(extras: Extras | None, state: ExtraState | None) -> float:
-    """Return when nodes are next closed or opened; infinite if none are."""
+    """Return when nodes are next closed or opened; infinite if that never happens."""
     if extras is None or state is None:
         return np.inf
     return state.closed.time[ClosedTime.CHANGE]
@@ -100,13 +100,13 @@ def next_change(extras: Extras | None, state: ExtraState | None) -> float:
 
 @inlined
 def is_due(closed: Closed, now: float) -> bool:
-    """Return whether by now something becomes known, opens or closes that has not been processed."""
+    """Return whether, by `now`, nodes close or open, or a closure becomes known, and this is not processed yet."""
     return closed.time[ClosedTime.NEWS] <= now
 
 
 @inlined
 def time_of_change(calendar: Calendar, i: int) -> float:
-    """Return when the i-th change happens; infinite if there are no more than i."""
+    """Return the time of change number `i` (a closing or opening, counted from 0); infinite if there are fewer."""
     if i >= calendar.change.size:
         return np.inf
     c = calendar.change[i] >> 1
@@ -115,7 +115,7 @@ def time_of_change(calendar: Calendar, i: int) -> float:
 
 @inlined
 def close_begun(extras: Extras | None, extra_state: ExtraState | None, state: State) -> None:
-    """Close the nodes of all closures that have begun by t0; no job loses nodes by it."""
+    """Process all changes until t0: close the nodes of closures that have begun; no job loses nodes by this."""
     if extras is None or extra_state is None:
         return
     if extras.calendar.lookout.size > 0:
@@ -127,9 +127,9 @@ def close_begun(extras: Extras | None, extra_state: ExtraState | None, state: St
 
 @part
 def process_changes(calendar: Calendar, closed: Closed, state: State) -> int:
-    """Process what becomes known, opens and closes until now, up to the first closure that may take nodes from jobs.
+    """Process closings, openings and news of closures until now; stop at a closure that may take nodes from jobs.
 
-    That closure is returned. The caller takes the nodes from jobs, closes it and calls this again.
+    Return that closure, or -1 if all is done. The caller takes the nodes from jobs, closes it and calls this again.
     """
     closure = _process_changes(calendar, closed, state)
     _look_ahead(calendar, closed)
@@ -175,7 +175,7 @@ def _expect(calendar: Calendar, closed: Closed, c: int, nodes: int) -> None:
 
 @inlined
 def close(calendar: Calendar, closed: Closed, state: State, c: int) -> None:
-    """Close nodes of a group: free ones now, the others as soon as they become free."""
+    """Close a closure's nodes: those free now leave the free nodes, the others follow as soon as jobs release them."""
     g, nodes = calendar.group[c], calendar.nodes[c]
     if calendar.reservation[c] != NO_RESERVATION:
         closed.holder[g] = calendar.reservation[c]
@@ -198,7 +198,7 @@ def _open(calendar: Calendar, closed: Closed, state: State, c: int) -> None:
 
 @inlined
 def hold_nodes(extras: Extras | None, state: ExtraState | None, counts: Ints, planned_end: float) -> None:
-    """Note that a job holds these nodes until its planned end."""
+    """Note that a job holds these nodes until its planned end: they are not free at the lookouts until then."""
     if extras is None or state is None:
         return
     _hold(extras.calendar, state.closed, counts, planned_end, GAINED)
@@ -206,7 +206,10 @@ def hold_nodes(extras: Extras | None, state: ExtraState | None, counts: Ints, pl
 
 @inlined
 def release_nodes(extras: Extras | None, extra_state: ExtraState | None, state: State, j: int) -> None:
-    """Note that a job no longer holds its nodes, just counted free; hand over those that are owed to closures."""
+    """Note that a job no longer holds its nodes, which were just counted as free.
+
+    Nodes that closures wait for are closed now: they leave the free nodes.
+    """
     if extras is None or extra_state is None:
         return
     closed = extra_state.closed
@@ -223,7 +226,10 @@ def release_nodes(extras: Extras | None, extra_state: ExtraState | None, state: 
 
 @inlined
 def note_end(state: ExtraState | None, clock: Floats) -> None:
-    """Note when a job's run ends, and the capacity lost by then: the final figures if no other job ever starts."""
+    """Store the time now, at which a job's run ends, and the capacity lost until now, in node-seconds.
+
+    These are the final figures if no other job ever starts.
+    """
     if state is None:
         return
     state.closed.last_end[0] = clock[Clock.NOW]
@@ -232,7 +238,7 @@ def note_end(state: ExtraState | None, clock: Floats) -> None:
 
 @inlined
 def move_end(extras: Extras | None, state: ExtraState | None, counts: Ints, before: float, after: float) -> None:
-    """Note that the planned end of a job that holds these nodes has moved."""
+    """Note that the planned end of a job on these nodes has moved from `before` to `after`."""
     if extras is None or state is None:
         return
     _hold(extras.calendar, state.closed, counts, before, LOST)
@@ -261,7 +267,10 @@ def _hold_at_lookouts(lookout: Floats, closed: Closed, counts: Ints, planned_end
 def place_from_now(
     extras: Extras | None, extra_state: ExtraState | None, problem: Problem, plan: Plan, state: State, j: int
 ) -> bool:
-    """Fill `state.scratch.chosen` with nodes for a job from now to its planned end; return whether it fits."""
+    """Return whether a job fits from now to its planned end, with all closures that planners know.
+
+    If it does, fill `state.scratch.chosen` with its nodes in each group.
+    """
     if extras is None or extra_state is None:
         return place(problem, plan, j, state.free, state.load, state)
     return _place_before_closures(extras.calendar.lookout, extra_state.closed, problem, plan, state, j)
@@ -308,7 +317,10 @@ def place_beside_head(
     free: Ints,
     shadow: float,
 ) -> bool:
-    """Do as `place_from_now` within `free`, and leave EASY's head its nodes at each lookout after its shadow time."""
+    """Place a job as `place_from_now` does, but on nodes among `free`; return whether it fits.
+
+    At each lookout after the shadow time, the nodes reserved for EASY's head count as not free.
+    """
     if extras is None or extra_state is None:
         return place(problem, plan, j, free, state.load, state)
     lookout, closed, now = extras.calendar.lookout, extra_state.closed, state.clock[Clock.NOW]
@@ -328,10 +340,11 @@ def place_over_run(
     begin: float,
     shadow: float,
 ) -> bool:
-    """Fill `state.scratch.chosen` with nodes for a job from `begin` to its planned end; return whether it fits.
+    """Return whether a job fits from `begin` to its planned end; fill `state.scratch.chosen` with its nodes if it does.
 
-    `free` is what is free at `begin`, `load` the load of the uplinks then. After the shadow time, the nodes that EASY's
-    head has reserved are not free.
+    `free` are the nodes free at `begin`, `load` the load of the uplinks then. At lookouts after the time `shadow`,
+    nodes
+    reserved for EASY's head are not free.
     """
     # The first try assumes the job's shortest duration [12].
     low = closed.low
@@ -358,7 +371,10 @@ def place_over_run(
 def keeps_head_nodes(
     extras: Extras | None, extra_state: ExtraState | None, chosen: Ints, shadow: float, end: float
 ) -> bool:
-    """Return whether a job on these nodes until `end` leaves the head its nodes at each lookout in the head's run."""
+    """Return whether EASY's head keeps its reserved nodes if a job runs on the chosen ones until `end`.
+
+    This is checked at each lookout after the shadow time, until either ends.
+    """
     if extras is None or extra_state is None:
         return True
     return _keeps_head_nodes(extras.calendar.lookout, extra_state.closed, chosen, shadow, end)
@@ -381,7 +397,10 @@ def _keeps_head_nodes(lookout: Floats, closed: Closed, chosen: Ints, shadow: flo
 
 @inlined
 def next_known(calendar: Calendar, now: float, i: int) -> int:
-    """Return the first change from the i-th on that planners know of, or the number of changes."""
+    """Return the index, `i` or later, of the first change (closing or opening) that planners know of.
+
+    It is the number of changes if there is none. An end that differs from the planned one is not known.
+    """
     while i < calendar.change.size:
         c = calendar.change[i] >> 1
         its_end = calendar.change[i] & 1 == 1
@@ -393,7 +412,7 @@ def next_known(calendar: Calendar, now: float, i: int) -> int:
 
 @inlined
 def apply_change(calendar: Calendar, i: int, left: Ints) -> bool:
-    """Apply the i-th change to `left`; return whether it opens nodes."""
+    """Add the nodes of an opening to `left`, or subtract those of a closing; return whether it is an opening."""
     c = calendar.change[i] >> 1
     opens = calendar.change[i] & 1 == 1
     left[calendar.group[c]] += calendar.nodes[c] if opens else -calendar.nodes[c]
@@ -402,7 +421,10 @@ def apply_change(calendar: Calendar, i: int, left: Ints) -> bool:
 
 @inlined
 def open_until(state: ExtraState | None) -> float:
-    """Return when all nodes close to the jobs of the queue that is scanned."""
+    """Return the end of the reservation with the queue that is scanned now: then all its nodes close.
+
+    It is infinite while the general queue is scanned.
+    """
     if state is None:
         return np.inf
     return state.closed.time[ClosedTime.UNTIL]
@@ -410,7 +432,7 @@ def open_until(state: ExtraState | None) -> float:
 
 @inlined
 def covered_until(extras: Extras | None, state: ExtraState | None) -> float:
-    """Return the time before which the profile includes all closings and openings."""
+    """Return the time of the first known change that is not in the profile yet; infinite if all are."""
     if extras is None or state is None:
         return np.inf
     return time_of_change(extras.calendar, state.closed.number[ClosedNumber.PLANNED])
@@ -418,7 +440,10 @@ def covered_until(extras: Extras | None, state: ExtraState | None) -> float:
 
 @inlined
 def begin_profile(extras: Extras, state: ExtraState, free: Ints, now: float) -> None:
-    """Begin a profile with what is free now; closings and openings are added as it grows."""
+    """Begin a profile with the nodes that are free now, less those that closures wait for.
+
+    Closings and openings are added as it grows.
+    """
     closed = state.closed
     for g in range(free.size):
         closed.beyond[g] = free[g] - closed.owed[g]
@@ -427,7 +452,7 @@ def begin_profile(extras: Extras, state: ExtraState, free: Ints, now: float) -> 
 
 @inlined
 def change_until(extras: Extras, state: ExtraState, now: float, time: float) -> None:
-    """Apply the known changes until this time to what is left where the profile ends."""
+    """Apply the known closings and openings until `time` to the free nodes at the profile's end."""
     calendar, closed = extras.calendar, state.closed
     i = closed.number[ClosedNumber.PLANNED]
     while i < calendar.change.size and time_of_change(calendar, i) <= time:  # the time may be infinite
@@ -438,7 +463,7 @@ def change_until(extras: Extras, state: ExtraState, now: float, time: float) -> 
 
 @inlined
 def set_breakpoint(extras: Extras, state: ExtraState, profile: Profile, row: int, time: float) -> None:
-    """Set a breakpoint's time, and its free nodes to what is left from then on."""
+    """Set the profile's breakpoint `row`: its time, and as free nodes those at the profile's end, at least 0."""
     beyond = state.closed.beyond
     profile.time[row] = time
     profile.total[row] = 0

@@ -1,4 +1,4 @@
-"""Jobs that leave the queue and come back: held for a time, or queued again after losing their nodes [42, 73]."""
+"""Jobs that leave the queue and come back: held for a while, or queued again after they lost their nodes [42, 73]."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NO_JOB = flag(False)
 
 @part
 def rejoin_queue(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, j: int) -> None:
-    """Let a job that was in the queue join it again."""
+    """Put a job that was in the queue before into it again, in all indexes of the queue; its start is unset."""
     state.start[j] = np.nan
     state.counter[Counter.PLAN_HOLDS] = 0
     state.counter[Counter.QUEUED] += 1 if limits.note_joined(more_than_closing(extras), extra_state, state, j) else 0
@@ -36,7 +36,10 @@ def rejoin_queue(extras: Extras, extra_state: ExtraState, problem: Problem, plan
 
 @inlined
 def requeue_job(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, j: int) -> None:
-    """Queue a job again after it has lost its nodes; if it is held, when the hold ends."""
+    """Queue a job again after it has lost its nodes.
+
+    If the job is held now, it joins the queue when the hold ends.
+    """
     if extras.holds.first.size > 0:
         waiting, now = extra_state.waiting, state.clock[Clock.NOW]
         waiting.moment[j] = holds.eligible_since(extras, j, waiting.moment[j], now)
@@ -57,7 +60,10 @@ def _leave_queue(extras: Extras, extra_state: ExtraState, problem: Problem, stat
 
 @inlined
 def hold_due(problem: Problem, plan: Plan, state: State) -> bool:
-    """Take the jobs that are held from now on out of the queue until the holds end; return whether there are any."""
+    """Remove queued jobs with holds that have begun from the queue, until the holds end.
+
+    Return whether there are any.
+    """
     return _hold_due(more_than_closing(problem.extras), state.extras, problem, plan, state)
 
 
@@ -82,7 +88,10 @@ def _hold_due_jobs(extras: Extras, extra_state: ExtraState, problem: Problem, pl
 
 @inlined
 def hold_next(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State) -> int:
-    """Take the next job that is held from now on out of the queue until the hold ends; return it, or -1."""
+    """Remove the next queued job with a hold that has begun from the queue, until the hold ends.
+
+    Return the job, or -1 if there is none.
+    """
     now, waiting = state.clock[Clock.NOW], extra_state.waiting
     j = holds.next_held(extras, extra_state, state, now)
     if j >= 0:

@@ -1,8 +1,8 @@
 """Holds: periods in which a job may not start; a waiting job leaves the queue for that time [73].
 
-Holds begin right after the cancellations of their instant. A held job counts as started wherever the queue is looked
-at, and is on the timer of jobs that become eligible by time. It joins the queue again as a job does that has lost its
-run. If a problem has no extras, all of this is compiled to nothing. If no job is held, the arrays are empty.
+Holds begin right after the cancellations of their instant. In the state, a held job has a start, so that scans of the
+queue skip it; it is on the timer of jobs that become eligible by time. When the hold ends, it joins the queue again.
+Without extras this module is compiled to nothing; if no job is ever held, its arrays are empty.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ELSEWHERE, QUEUED, AWAY = constant(0), constant(1), constant(2)  # in `HeldJobs.
 
 @by_reference
 class Holds(NamedTuple):
-    """The holds of each job, in order; empty if no job is held."""
+    """The holds (periods without a start) of each job, in order of time; empty if no job is held."""
 
     first: Ints  # where the holds of each job begin, and where those of the last job end
     begin: Floats
@@ -41,7 +41,7 @@ class HeldJobs(NamedTuple):
 
 @inlined
 def reset(extras: Extras | None, state: ExtraState | None) -> None:
-    """Reset: all holds are to come."""
+    """Reset for a run: no job is held, and all holds are to come."""
     if extras is None or state is None:
         return
     if state.held.what.size > 0:
@@ -51,9 +51,9 @@ def reset(extras: Extras | None, state: ExtraState | None) -> None:
 
 @inlined
 def eligible_since(extras: Extras, j: int, moment: float, time: float) -> float:
-    """Return from when a job is eligible, given its holds; without holds it is eligible from `moment` on.
+    """Return the time from which a job is eligible: `moment`, or the end of the last hold that has begun, if later.
 
-    Holds that begin after both `moment` and `time` do not count.
+    A hold has begun if its begin is not after the later one of `moment` and `time`.
     """
     return _eligible_since(extras.holds, j, moment, time) if extras.holds.first.size > 0 else moment
 
@@ -70,7 +70,7 @@ def _eligible_since(holds: Holds, j: int, moment: float, time: float) -> float:
 
 @inlined
 def note_joined(state: ExtraState | None, j: int) -> None:
-    """Note that a job has joined the queue."""
+    """Note that a job has joined the queue, so that its holds can take it out."""
     if state is None:
         return
     if state.held.what.size > 0:
@@ -79,7 +79,7 @@ def note_joined(state: ExtraState | None, j: int) -> None:
 
 @inlined
 def is_held(state: ExtraState | None, j: int) -> bool:
-    """Return whether a job that was in the queue is held."""
+    """Return whether a job that was in the queue has left it because of a hold."""
     if state is None:
         return False
     return state.held.what.size > 0 and state.held.what[j] == AWAY
@@ -87,20 +87,20 @@ def is_held(state: ExtraState | None, j: int) -> bool:
 
 @inlined
 def note_held(state: ExtraState, j: int) -> None:
-    """Note that a job that was in the queue is held."""
+    """Note that a job has left the queue because of a hold."""
     state.held.what[j] = AWAY
 
 
 @inlined
 def note_gone(state: ExtraState, j: int) -> None:
-    """Note that a job will not come back."""
+    """Note that a job has left for good: its later holds do not count."""
     if state.held.what.size > 0:
         state.held.what[j] = ELSEWHERE
 
 
 @inlined
 def next_hold(extras: Extras | None, state: ExtraState | None, run: State, time: float) -> float:
-    """Return when the next hold of a queued job begins, or `time` if none begins before."""
+    """Return when the next hold of a queued job begins, if that is before `time`; else return `time`."""
     if extras is None or state is None:
         return time
     return _next_hold(extras.holds, state.held, run, time) if extras.holds.first.size > 0 else time
@@ -120,7 +120,10 @@ def _next_hold(holds: Holds, held: HeldJobs, run: State, time: float) -> float:
 
 @inlined
 def next_held(extras: Extras, state: ExtraState, run: State, now: float) -> int:
-    """Return the next queued job with a hold that has begun by now and not ended, or -1."""
+    """Return the next queued job with a hold that has begun by `now` and not ended, or -1.
+
+    Holds up to that one are not looked at again.
+    """
     holds, held = extras.holds, state.held
     while held.number[NEXT] < holds.order.size:
         h = holds.order[held.number[NEXT]]

@@ -1,9 +1,9 @@
-"""Limits: a queued job that would exceed one is treated as absent from the queue until enough is given back [43].
+"""Limits: scans of the queue do not find a job that would exceed a limit until enough is given back [43].
 
-A job over a limit is absent from the trees over the queue, keeps its place in the order, and is counted neither as
-queued nor as waiting. A kind is the set of jobs that take the same amounts of the same limits (pack/limit_classes.py):
-either all jobs of a kind are over a limit, or none. Jobs that wait for a limit are parked with their kind
-(queue/parked_jobs.py). Every function takes the extras first; without extras, or limits, nothing is done.
+A job over a limit is absent from the trees over the queue. It keeps its place in the order, and is not counted as
+queued. A kind is the set of jobs that take the same amounts of the same limits (pack/limit_classes.py): either all jobs
+of a kind are over a limit, or none. Jobs that wait for a limit are parked with their kind (queue/parked_jobs.py): one
+queue entry stands for all of them. Every function takes the extras first; without extras, or limits, nothing is done.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NOT_PARKED = flag(False)
 
 @inlined
 def reset(extras: Extras | None, state: ExtraState | None, plan: Plan, run: State) -> None:
-    """Reset: nothing is taken of any limit, and no job waits; the queue is empty, and has its order."""
+    """Reset for a run: all limits are unused and no job waits; the queue is empty already, and has its order."""
     if extras is None or state is None:
         return
     limited = state.limited
@@ -49,7 +49,10 @@ def has_limits(state: ExtraState | None) -> bool:
 
 @inlined
 def has_large_kind(state: ExtraState | None, jobs: int) -> bool:
-    """Return whether some kind has at least `jobs` jobs: parking them is better than grouping them into classes."""
+    """Return whether at least `jobs` jobs take the same of the same limits (are of one kind).
+
+    It is then better to park them behind one queue entry than to group the queue into classes.
+    """
     if state is None:
         return False
     return state.limited.left.size > 0 and state.limited.sleepers.number[LONGEST] >= jobs
@@ -63,7 +66,7 @@ def _is_over(limited: Limited, j: int) -> bool:
 
 @inlined
 def is_over_limit(state: ExtraState | None, j: int) -> bool:
-    """Return whether a queued job may not start because one of its limits is full."""
+    """Return whether a queued job may not start because one of its limits has too little left."""
     if state is None:
         return False
     return state.limited.left.size > 0 and _is_over(state.limited, j)
@@ -71,7 +74,10 @@ def is_over_limit(state: ExtraState | None, j: int) -> bool:
 
 @inlined
 def note_joined(extras: Extras | None, state: ExtraState | None, run: State, j: int) -> bool:
-    """Note that a job joins the queue; return whether it is under its limits, and so counts as queued."""
+    """Note that a job joins the queue; return whether it is within its limits, and so counts as queued.
+
+    If it is over a limit, it is parked if that is possible.
+    """
     if extras is None or state is None:
         return True
     if state.limited.left.size == 0:
@@ -94,7 +100,10 @@ def _note_joined(extras: Extras, state: ExtraState, run: State, j: int) -> bool:
 
 @inlined
 def note_left(extras: Extras, state: ExtraState, run: State, j: int) -> bool:
-    """Note that a job has left the queue's trees; return whether it was under its limits, and so counted as queued."""
+    """Note that a job has left the queue without a start.
+
+    Return whether it was within its limits, and so counted as queued.
+    """
     if state.limited.left.size == 0:
         return True
     return _note_left(extras, state, run, j)
@@ -120,7 +129,10 @@ def _note_left(extras: Extras, state: ExtraState, run: State, j: int) -> bool:
 def expand_entry(
     extras: Extras | None, extra_state: ExtraState | None, state: State, order: Ints, position: int
 ) -> bool:
-    """Expand the queue entry at a position if it stands for the parked jobs of a kind; return whether it does."""
+    """Queue a parked job as itself if the entry at `position` stands for it and other parked jobs.
+
+    Return whether it does; another entry then stands for the jobs that are still parked.
+    """
     if extras is None or extra_state is None:
         return NOT_PARKED
     if extra_state.limited.left.size == 0 or position < 0:
@@ -145,7 +157,10 @@ def _taken(limits: Limits, i: int, counts: Ints) -> int:
 
 @inlined
 def allow(extras: Extras | None, state: ExtraState | None, j: int, counts: Ints) -> bool:
-    """Return whether limits allow a job on these nodes; so far only its least number of nodes was checked [76]."""
+    """Return whether the limits leave enough for a job on these nodes (`counts` per group) [76].
+
+    Only limits that count nodes by group can say no; earlier checks assumed the job's fewest nodes.
+    """
     if extras is None or state is None:
         return True
     if extras.limits.row.size == 0:
@@ -159,7 +174,7 @@ def allow(extras: Extras | None, state: ExtraState | None, j: int, counts: Ints)
 
 @inlined
 def allow_alone(extras: Extras | None, j: int, counts: Ints) -> bool:
-    """Return whether limits allow a job on these nodes if no other job runs."""
+    """Return whether the limits allow a job on these nodes (`counts` per group) if no other job runs."""
     if extras is None:
         return True
     if extras.limits.row.size == 0:
@@ -174,7 +189,10 @@ def allow_alone(extras: Extras | None, j: int, counts: Ints) -> bool:
 
 @inlined
 def take(extras: Extras | None, extra_state: ExtraState | None, state: State, j: int) -> None:
-    """Count what a starting job takes of its limits."""
+    """Subtract what a starting job takes from the rest of its limits.
+
+    Waiting jobs that are now over a limit are hidden in the queue.
+    """
     if extras is None or extra_state is None:
         return
     if extra_state.limited.left.size > 0 and extra_state.limited.kind[j] >= 0:
@@ -189,7 +207,10 @@ def take(extras: Extras | None, extra_state: ExtraState | None, state: State, j:
 
 @inlined
 def give_back(extras: Extras | None, extra_state: ExtraState | None, state: State, j: int) -> None:
-    """Count what an ending job gives back."""
+    """Add what an ending job gives back to the rest of its limits.
+
+    Waiting jobs that are no longer over a limit are shown in the queue again.
+    """
     if extras is None or extra_state is None:
         return
     if extra_state.limited.left.size > 0 and extra_state.limited.kind[j] >= 0:
@@ -257,7 +278,7 @@ def _show(extras: Extras, extra_state: ExtraState, state: State, k: int) -> None
 
 @part
 def update_shown(extras: Extras, extra_state: ExtraState, state: State) -> None:
-    """Hide jobs of the general queue that are over a limit now, as jobs of reservations have started [46]."""
+    """Hide jobs of the general queue that are over a limit now, because jobs of reservations have started [46]."""
     for k in range(extra_state.limited.over.size):
         if extra_state.limited.over[k] > 0:
             _hide(extras, extra_state, state, k)
@@ -265,7 +286,7 @@ def update_shown(extras: Extras, extra_state: ExtraState, state: State) -> None:
 
 @part
 def unpark_all(extras: Extras, extra_state: ExtraState, state: State) -> None:
-    """End parking in this run: each parked job waits as itself."""
+    """End parking for the rest of this run: each parked job is queued as itself, hidden if it is over a limit."""
     limits, limited = extras.limits, extra_state.limited
     for j in range(limited.sleepers.what.size):
         if limited.sleepers.what[j] == PARKED:
@@ -280,7 +301,7 @@ def unpark_all(extras: Extras, extra_state: ExtraState, state: State) -> None:
 
 @inlined
 def stop_parking(extras: Extras | None, extra_state: ExtraState | None, state: State) -> None:
-    """End parking in this run, if jobs may be parked."""
+    """End parking for the rest of this run (see `unpark_all`), if jobs may be parked; else do nothing."""
     if extras is None or extra_state is None:
         return
     if extra_state.limited.left.size > 0 and extra_state.limited.sleepers.number[ORDERS] > 0:

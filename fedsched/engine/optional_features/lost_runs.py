@@ -1,4 +1,4 @@
-"""Lost runs, which ended without result because a downtime took their nodes: which, when, and their cost [42]."""
+"""Lost runs: runs that ended without result because a downtime took their nodes, with times, nodes and energy [42]."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SO_FAR = constant(0)
 
 @inlined
 def reset(extras: ExtraState | None) -> None:
-    """Reset: no run is lost, as before the first job."""
+    """Reset for a run: no run has been lost."""
     if extras is None:
         return
     extras.lost.number[:] = 0
@@ -29,7 +29,10 @@ def reset(extras: ExtraState | None) -> None:
 
 @inlined
 def note_lost(extras: ExtraState, problem: Problem, state: State, j: int, now: float, requeued: bool) -> None:
-    """Note that a job's run ends now and is lost."""
+    """Record that a job's run, which ends now, is lost: its times, nodes and node-seconds; and whether it is requeued.
+
+    If jobs have watts of their own, add the joules that they make beyond the groups' busy watts.
+    """
     lost = extras.lost
     run = lost.number[LostNumber.RUNS]
     lost.number[LostNumber.RUNS] += 1
@@ -48,9 +51,9 @@ def note_lost(extras: ExtraState, problem: Problem, state: State, j: int, now: f
 
 @inlined
 def wasted(extras: ExtraState | None, nothing: Floats) -> Wasted:
-    """Return the node-seconds of each group in lost runs, when the last of these ended, and their extra joules.
+    """Return the node-seconds of lost runs in each group, the end of the last one, and their extra joules.
 
-    `nothing` is the array returned without extras.
+    Extra joules are those beyond the groups' busy watts. Without extras the node-seconds are the array `nothing`.
     """
     if extras is None:
         return Wasted(nothing, -np.inf, 0.0)
@@ -59,7 +62,7 @@ def wasted(extras: ExtraState | None, nothing: Floats) -> Wasted:
 
 @inlined
 def wasted_node_seconds(extras: ExtraState | None) -> float:
-    """Return the node-seconds of lost runs, over all groups."""
+    """Return the node-seconds of all lost runs, summed over the groups."""
     if extras is None:
         return 0.0
     return extras.lost.seconds.sum()

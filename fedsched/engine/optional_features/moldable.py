@@ -1,8 +1,8 @@
-"""Jobs with several shapes, each of which takes one as it joins the queue [52].
+"""Moldable jobs: jobs with several shapes (tasks and times), each of which takes one as it joins the queue [52].
 
-The columns of tasks and times of a problem with such jobs are views of arrays of the state. Every compiled function
-takes the extras, or their state, first, and is compiled to nothing if a problem has none. If no job may choose, the
-arrays are empty.
+In a problem with such jobs, the columns of tasks and times are views of arrays of the state, so they change with it.
+Every compiled function takes the extras, or their state, first, and is compiled to nothing if a problem has none. If no
+job may choose, the arrays are empty.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ STANDS, PLANNED_TO = constant(0), constant(1)  # in `Molded.number`
 
 @by_reference
 class Moldable(NamedTuple):
-    """The shapes of every job; the first is the one with which it is submitted."""
+    """The shapes of every job, job by job: tasks and times; the first is the one with which the job is submitted."""
 
     first: Ints  # where each job's shapes begin, and where those of the last job end
     which: Ints  # its place among the job's alternatives
@@ -51,7 +51,7 @@ class Molded(NamedTuple):
 
 @inlined
 def may_choose(extras: Extras | None) -> bool:
-    """Return whether there are jobs that choose their shapes."""
+    """Return whether there are jobs that choose their shapes, by the extras of the problem."""
     if extras is None:
         return False
     return extras.moldable.which.size > 0
@@ -59,7 +59,7 @@ def may_choose(extras: Extras | None) -> bool:
 
 @inlined
 def choose_shapes(state: ExtraState | None) -> bool:
-    """Return, from a state, whether there are jobs that choose their shapes."""
+    """Return whether there are jobs that choose their shapes, by the extras of the state."""
     if state is None:
         return False
     return state.molded.at.size > 0
@@ -77,7 +77,7 @@ def reset(extras: Extras | None, state: ExtraState | None) -> None:
 
 @inlined
 def take_shape(moldable: Moldable, molded: Molded, j: int, at: int) -> None:
-    """Give a job one of its shapes."""
+    """Give a job the shape in row `at`: write its tasks and times into the state."""
     molded.at[j] = at
     molded.tasks[j] = moldable.tasks[at]
     molded.runtime[j] = moldable.runtime[at]
@@ -88,7 +88,7 @@ def take_shape(moldable: Moldable, molded: Molded, j: int, at: int) -> None:
 
 @inlined
 def begin_instant(state: ExtraState | None) -> None:
-    """Drop the plan of the previous instant."""
+    """Drop the plan that was made to choose shapes at the previous instant."""
     if state is None:
         return
     if state.molded.number.size > 0:
@@ -97,7 +97,7 @@ def begin_instant(state: ExtraState | None) -> None:
 
 @inlined
 def first_shape_tasks(extras: Extras | None, tasks: Ints, j: int) -> int:
-    """Return the tasks of a job's first shape, which queue orders use."""
+    """Return the tasks of a job's first shape, by which queue orders sort; its `tasks` if no job has several shapes."""
     if extras is None:
         return tasks[j]
     moldable = extras.moldable
@@ -106,7 +106,7 @@ def first_shape_tasks(extras: Extras | None, tasks: Ints, j: int) -> int:
 
 @inlined
 def first_shape_estimate(extras: Extras | None, estimate: Floats, j: int) -> float:
-    """Return the estimate of a job's first shape, which queue orders use."""
+    """Return the estimate, in seconds, of a job's first shape, by which queue orders sort."""
     if extras is None:
         return estimate[j]
     moldable = extras.moldable
@@ -114,19 +114,24 @@ def first_shape_estimate(extras: Extras | None, estimate: Floats, j: int) -> flo
 
 
 def moldable_of(problem: Problem) -> Moldable | None:
-    """Return the shapes of a problem's jobs; None if no job chooses."""
+    """Return the shapes of a problem's jobs; None if no job chooses its shape."""
     return None if problem.extras is None or not problem.extras.moldable.which.size else problem.extras.moldable
 
 
 def widest_of(problem: Problem) -> Ints:
-    """Return the most tasks that each job may have."""
+    """Return for each job the most tasks among its shapes."""
     if (moldable := moldable_of(problem)) is None:
         return problem.tasks
     return np.maximum.reduceat(moldable.tasks, moldable.first[:-1])
 
 
 def in_each_shape(problem: Problem, usable: Ints) -> Iterator[Problem]:
-    """Yield the problem with jobs in their first, second, ... shape, if it fits on `usable` nodes (jobs × groups)."""
+    """Yield the problem, then the problem with all jobs in their second shape, their third, and so on.
+
+    A job without so many shapes has its last one. A job keeps its present shape if the other does not fit on
+    `usable` nodes
+    (jobs × groups).
+    """
     yield problem
     if (moldable := moldable_of(problem)) is None:
         return
@@ -143,7 +148,10 @@ def in_each_shape(problem: Problem, usable: Ints) -> Iterator[Problem]:
 
 
 def with_current_shapes(problem: Problem, state: State) -> Problem:
-    """Return the problem with the shapes that its jobs have in this state; they change as the state does."""
+    """Return the problem with views of the state's tasks and times as columns: they change as jobs choose shapes.
+
+    Return the problem itself if no job chooses.
+    """
     if problem.extras is None or state.extras is None or moldable_of(problem) is None:
         return problem
     molded, extras = state.extras.molded, problem.extras

@@ -1,7 +1,8 @@
-"""A job that joins the queue takes the shape that is planned to end first behind all waiting jobs [52].
+"""Choice of shapes: a job with several shapes takes, as it joins the queue, the one planned to end first [52].
 
-The plan is that of conservative backfilling, whatever the dispatch rule. Of jobs that join at one instant, each is
-planned behind those before it. If the queue's order is fixed and they join at its end, the plan is kept and extended.
+It is planned behind all waiting jobs, by conservative backfilling, whatever the dispatch rule. Of jobs that join at one
+instant, each is planned behind those before it. If the queue's order is fixed and they join at its end, the plan is
+kept and extended.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ if TYPE_CHECKING:
 def choose_shape(
     extras: Extras | None, extra_state: ExtraState | None, problem: Problem, plan: Plan, state: State, j: int
 ) -> None:
-    """Let a job that is about to join the queue take one of its shapes, if it has several."""
+    """Give a job that is about to join the queue the shape that is planned to end first, if it has several shapes.
+
+    If it joins ahead of jobs in the plan kept for this, drop that plan.
+    """
     if extras is None or extra_state is None:
         return
     if extra_state.molded.at.size > 0:

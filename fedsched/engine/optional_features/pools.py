@@ -24,7 +24,7 @@ def reset(extras: Extras | None, state: ExtraState | None) -> None:
 
 @inlined
 def take(extras: Extras | None, state: ExtraState | None, j: int) -> None:
-    """Take what a job needs from the pools."""
+    """Subtract what a starting job needs of each pool from what is free."""
     if extras is None or state is None:
         return
     for p in range(extras.pools.amount.size):
@@ -33,7 +33,7 @@ def take(extras: Extras | None, state: ExtraState | None, j: int) -> None:
 
 @inlined
 def give_back(extras: Extras | None, state: ExtraState | None, j: int) -> None:
-    """Give back what a job held."""
+    """Add what an ending job held of each pool to what is free."""
     if extras is None or state is None:
         return
     for p in range(extras.pools.amount.size):
@@ -50,7 +50,7 @@ def _allow(need: Ints, j: int, left: Ints) -> bool:
 
 @inlined
 def suffice(extras: Extras | None, state: ExtraState | None, j: int) -> bool:
-    """Return whether enough is left now for a job."""
+    """Return whether what is free now in each pool is enough for a job."""
     if extras is None or state is None:
         return True
     return _allow(extras.pools.need, j, state.pools.free)
@@ -69,7 +69,10 @@ def pool_count(state: ExtraState | None) -> int:
 
 @inlined
 def needs_same_pools(extras: Extras | None, least: Ints, j: int) -> bool:
-    """Return whether a job needs exactly the pools that a set of jobs needs."""
+    """Return whether a job needs exactly the pools that a set of jobs needs.
+
+    `least` is what any job of the set needs at least, per pool.
+    """
     if extras is None:
         return True
     same = True
@@ -80,7 +83,10 @@ def needs_same_pools(extras: Extras | None, least: Ints, j: int) -> bool:
 
 @inlined
 def note_needs(extras: Extras | None, least: Ints, j: int, first: bool) -> None:
-    """Update the least needs of a set of jobs for one more job that needs the same pools."""
+    """Lower `least`, the least need of a set's jobs per pool, to the needs of one more job.
+
+    For the `first` job of the set, set it to that job's needs.
+    """
     if extras is None:
         return
     for p in range(extras.pools.amount.size):
@@ -90,7 +96,10 @@ def note_needs(extras: Extras | None, least: Ints, j: int, first: bool) -> None:
 
 @inlined
 def suffice_for_one(state: ExtraState | None, least: Ints) -> bool:
-    """Return whether enough is left now for the least needs of a set."""
+    """Return whether the pools now have enough free for `least`, the least need of a set's jobs per pool.
+
+    If not, no job of the set can start.
+    """
     if state is None:
         return True
     return _cover(least, state.pools.free)
@@ -98,7 +107,10 @@ def suffice_for_one(state: ExtraState | None, least: Ints) -> bool:
 
 @inlined
 def suffice_for_one_then(state: ExtraState | None, least: Ints) -> bool:
-    """Return whether the least needs of a set fit beside the reservation."""
+    """Return whether `least`, the least need of a set's jobs per pool, fits beside EASY's reservation.
+
+    That is, whether the pools leave so much at the start of EASY's head.
+    """
     if state is None:
         return True
     return _cover(least, state.pools.extra)
@@ -117,7 +129,7 @@ def _cover(least: Ints, left: Ints) -> bool:
 
 @inlined
 def bits(extras: Extras | None) -> int:
-    """Return the number of bits that encode which pools a job needs."""
+    """Return the number of bits that encode which pools a job needs: the number of pools."""
     if extras is None:
         return 0
     return extras.pools.amount.size
@@ -125,7 +137,7 @@ def bits(extras: Extras | None) -> int:
 
 @inlined
 def needed(extras: Extras | None, j: int) -> int:
-    """Return which pools a job needs, as bits."""
+    """Return which pools a job needs as an integer: bit p is 1 if it needs pool p."""
     if extras is None:
         return 0
     found = 0
@@ -136,7 +148,7 @@ def needed(extras: Extras | None, j: int) -> int:
 
 @inlined
 def have_some(state: ExtraState | None, which: int) -> bool:
-    """Return whether each of these pools has something left now."""
+    """Return whether each pool in `which` (a bit per pool) has something free now."""
     if state is None:
         return True
     return _some_of_each(state.pools.free, which)
@@ -144,7 +156,7 @@ def have_some(state: ExtraState | None, which: int) -> bool:
 
 @inlined
 def have_some_then(state: ExtraState | None, which: int) -> bool:
-    """Return whether each of these pools has something left beside what is reserved."""
+    """Return whether each pool in `which` (a bit per pool) has something left beside EASY's reservation."""
     if state is None:
         return True
     return _some_of_each(state.pools.extra, which)
@@ -163,7 +175,7 @@ def _some_of_each(left: Ints, which: int) -> bool:
 
 @inlined
 def unblock_all(extras: Extras | None, state: ExtraState | None) -> None:
-    """Reset: no waiting job blocks a pool, as a pass over local queues begins."""
+    """Mark all pools as not blocked by a waiting job, as a pass over local queues begins."""
     if extras is None or state is None:
         return
     for p in range(state.pools.held.size):
@@ -172,7 +184,7 @@ def unblock_all(extras: Extras | None, state: ExtraState | None) -> None:
 
 @inlined
 def block(extras: Extras | None, state: ExtraState | None, j: int) -> None:
-    """Let a waiting job block its pools for the jobs behind it."""
+    """Mark the pools that a waiting job needs as blocked for the jobs behind it, in a pass over local queues."""
     if extras is None or state is None:
         return
     for p in range(state.pools.held.size):
@@ -196,7 +208,7 @@ def is_blocked(extras: Extras | None, state: ExtraState | None, j: int) -> bool:
 
 @inlined
 def look_ahead(extras: Extras | None, state: ExtraState | None) -> None:
-    """Begin the search for the head's start with what is left now."""
+    """Begin the search for the planned start of EASY's head: set what is left in each pool to what is free now."""
     if extras is None or state is None:
         return
     for p in range(state.pools.extra.size):
@@ -205,7 +217,10 @@ def look_ahead(extras: Extras | None, state: ExtraState | None) -> None:
 
 @inlined
 def look_past(extras: Extras | None, state: ExtraState | None, j: int) -> None:
-    """Add what a running job gives back, as the search passes its planned end."""
+    """Add what a running job gives back to what is left in each pool.
+
+    The search for the start of EASY's head passes the planned end of that job.
+    """
     if extras is None or state is None:
         return
     for p in range(state.pools.extra.size):
@@ -214,7 +229,10 @@ def look_past(extras: Extras | None, state: ExtraState | None, j: int) -> None:
 
 @inlined
 def suffice_then(extras: Extras | None, state: ExtraState | None, j: int) -> bool:
-    """Return whether a job's needs fit into what is left at the head's start, beside what is reserved."""
+    """Return whether a job's needs fit into what the pools leave at the start of EASY's head.
+
+    What is reserved, for the head and jobs that run beyond its start, is subtracted already.
+    """
     if extras is None or state is None:
         return True
     return _allow(extras.pools.need, j, state.pools.extra)
@@ -222,7 +240,10 @@ def suffice_then(extras: Extras | None, state: ExtraState | None, j: int) -> boo
 
 @inlined
 def reserve(extras: Extras | None, state: ExtraState | None, j: int) -> None:
-    """Subtract the needs of the head, or of a job that runs beyond its start, from what is left at that start."""
+    """Subtract a job's needs from what the pools leave at the start of EASY's head.
+
+    The job is the head, or one that runs beyond that start.
+    """
     if extras is None or state is None:
         return
     for p in range(state.pools.extra.size):
@@ -234,7 +255,7 @@ def reserve(extras: Extras | None, state: ExtraState | None, j: int) -> None:
 
 @inlined
 def begin_profile(extras: Extras | None, state: ExtraState | None) -> None:
-    """Set the first breakpoint to what is left now."""
+    """Set what is left in each pool at the profile's first breakpoint to what is free now."""
     if extras is None or state is None:
         return
     for p in range(state.pools.free.size):
@@ -243,7 +264,7 @@ def begin_profile(extras: Extras | None, state: ExtraState | None) -> None:
 
 @inlined
 def repeat_breakpoint(extras: Extras | None, state: ExtraState | None, row: int) -> None:
-    """Set a new last breakpoint to a copy of the one before it."""
+    """Set what is left in each pool at the new last breakpoint `row` to a copy of the breakpoint before it."""
     if extras is None or state is None:
         return
     for p in range(state.pools.free.size):
@@ -252,7 +273,7 @@ def repeat_breakpoint(extras: Extras | None, state: ExtraState | None, row: int)
 
 @inlined
 def end_at(extras: Extras | None, state: ExtraState | None, row: int, j: int) -> None:
-    """Add to a breakpoint what a running job gives back then."""
+    """Add what a running job gives back to what is left in each pool at breakpoint `row`."""
     if extras is None or state is None:
         return
     for p in range(state.pools.free.size):
@@ -261,7 +282,7 @@ def end_at(extras: Extras | None, state: ExtraState | None, row: int, j: int) ->
 
 @inlined
 def insert_breakpoint(extras: Extras | None, state: ExtraState | None, place: int, rows: int) -> None:
-    """Insert a breakpoint as a copy of the one before it."""
+    """Insert a breakpoint at `place`, with as much left in each pool as at the one before; shift the later ones."""
     if extras is None or state is None:
         return
     for p in range(state.pools.free.size):
@@ -271,7 +292,10 @@ def insert_breakpoint(extras: Extras | None, state: ExtraState | None, place: in
 
 @inlined
 def move_breakpoints(extras: Extras | None, state: ExtraState | None, begin: int, to: int, count: int) -> None:
-    """Copy `count` breakpoints from row `begin` to row `to`, which is an earlier or an unused one."""
+    """Copy what is left in each pool at `count` breakpoints from row `begin` on to rows from `to` on.
+
+    These rows are earlier ones, or unused.
+    """
     if extras is None or state is None:
         return
     for p in range(state.pools.free.size):
@@ -283,7 +307,7 @@ def move_breakpoints(extras: Extras | None, state: ExtraState | None, begin: int
 def suffice_until(
     extras: Extras | None, state: ExtraState | None, times: Floats, rows: int, j: int, begin: int, end: float
 ) -> bool:
-    """Return whether enough is left for a job at breakpoint `begin` and at the later ones before the time `end`."""
+    """Return whether the pools have enough for a job at breakpoint `begin` and the later ones before time `end`."""
     if extras is None or state is None:
         return True
     for p in range(state.pools.free.size):
@@ -298,7 +322,7 @@ def suffice_until(
 
 @inlined
 def reserve_over(extras: Extras | None, state: ExtraState | None, j: int, begin: int, end: int) -> None:
-    """Subtract a job's needs from every breakpoint from `begin` on and before `end`."""
+    """Subtract a job's needs from what is left in each pool at breakpoints `begin` to `end` − 1."""
     if extras is None or state is None:
         return
     for p in range(state.pools.free.size):

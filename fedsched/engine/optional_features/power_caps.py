@@ -1,8 +1,8 @@
-"""Power caps: the planned watts of jobs stay under them, from a job's start to its planned end [70].
+"""Power caps: a job starts only if planned watts stay under the caps from its start to its planned end [70].
 
-A cap leaves some power beside idle nodes. A job that holds nodes takes some of it until its planned end. What is taken
-now is stored. What is taken later is summed over the planned ends, and only if a cap changes within the run in
-question: between two changes, what is left can only grow.
+A cap leaves some power beside idle nodes. A job takes some of that as long as it holds nodes, until its planned end.
+What running jobs take now is stored. What they take later is summed over their planned ends, and only if a cap changes
+within the run in question: between two changes, what is left can only grow.
 
 Every function takes the extras first, and is compiled to nothing if a problem has none.
 """
@@ -43,7 +43,7 @@ class PowerCaps(NamedTuple):
 
 @by_reference
 class PowerCapState(NamedTuple):
-    """What is taken of each cap, and its current step."""
+    """What jobs take of each power cap, in milliwatts, and how far the clock has come in its steps."""
 
     taken: Ints  # by jobs that hold nodes now
     step: Ints  # steps since the begin of the period that contains t0
@@ -65,7 +65,7 @@ def has_caps(extras: Extras | None) -> bool:
 
 @inlined
 def reset(extras: Extras | None, state: ExtraState | None, t0: float) -> None:
-    """Reset: no job holds nodes, and the caps are those of t0."""
+    """Reset for a run from `t0` on: jobs take nothing of the caps, and each cap has its value of t0."""
     if extras is None or state is None:
         return
     cap_state = state.beneath
@@ -92,7 +92,10 @@ def _left_after(caps: PowerCaps, c: int, step: int) -> int:
 
 @inlined
 def next_step(extras: Extras | None, extra_state: ExtraState | None, state: State) -> float:
-    """Return when a cap next changes; infinite if no waiting job could start because of it."""
+    """Return when a cap next changes; infinite if there are no more changes.
+
+    It also is if no job runs and only recurring caps change, and nothing has happened for a whole period.
+    """
     if extras is None or extra_state is None:
         return np.inf
     return _next_step(extras.ceilings, extra_state.beneath, state.counter[Counter.RUNNING] > 0)
@@ -115,7 +118,10 @@ def _next_step(caps: PowerCaps, cap_state: PowerCapState, anybody_runs: bool) ->
 
 @part
 def take_steps(caps: PowerCaps, cap_state: PowerCapState, now: float, quiet: bool) -> bool:
-    """Advance the caps that change by now; return whether any does. `quiet`: nothing else happens at this instant."""
+    """Let the caps that change by `now` change; return whether any does.
+
+    `quiet` says that nothing else happens at this instant. Unless only recurring caps change, note that something did.
+    """
     changed = False
     for c in range(caps.period.size):
         while _time_of(caps, c, cap_state.step[c]) <= now:
@@ -129,7 +135,7 @@ def take_steps(caps: PowerCaps, cap_state: PowerCapState, now: float, quiet: boo
 
 @inlined
 def taken_by(caps: PowerCaps, c: int, j: int, counts: Ints) -> int:
-    """Return what a job on these nodes takes of a cap, in milliwatts."""
+    """Return what a job on these nodes (`counts` per group) takes of cap `c`, in milliwatts."""
     taken = 0
     for g in range(counts.size):
         if caps.covers[c, g] == 1:
@@ -139,7 +145,7 @@ def taken_by(caps: PowerCaps, c: int, j: int, counts: Ints) -> int:
 
 @inlined
 def take(extras: Extras | None, state: ExtraState | None, j: int, counts: Ints) -> None:
-    """Count what a job on these nodes takes of each cap."""
+    """Add what a starting job takes of each cap, on these nodes (`counts` per group)."""
     if extras is None or state is None:
         return
     for c in range(state.beneath.taken.size):
@@ -148,7 +154,7 @@ def take(extras: Extras | None, state: ExtraState | None, j: int, counts: Ints) 
 
 @inlined
 def give_back(extras: Extras | None, state: ExtraState | None, j: int, counts: Ints) -> None:
-    """Give back what a job on these nodes took of each cap."""
+    """Subtract what an ending job took of each cap, on these nodes (`counts` per group)."""
     if extras is None or state is None:
         return
     for c in range(state.beneath.taken.size):
@@ -174,7 +180,7 @@ def allow_now(extras: Extras | None, extra_state: ExtraState | None, problem: Pr
 def allow(
     caps: PowerCaps, cap_state: PowerCapState, state: State, j: int, begin: float, end: float, head: int
 ) -> bool:
-    """Return whether the caps allow a job on the chosen nodes from `begin`, now or later, to `end`.
+    """Return whether the caps allow a job from `begin` (now or later) to `end`, on the nodes in `state.scratch.chosen`.
 
     If `head` is at least 0, what EASY's head reserves counts too; then `begin` is not before the head's start.
     """
@@ -217,7 +223,7 @@ def _taken_at(caps: PowerCaps, state: State, ends: Ends, c: int, time: float) ->
 
 @inlined
 def next_after(extras: Extras, extra_state: ExtraState, time: float) -> float:
-    """Return when a cap next changes after `time`, which is not before now."""
+    """Return when a cap next changes after `time`, which is not before now; infinite if none does."""
     caps, found = extras.ceilings, np.inf
     for c in range(caps.period.size):
         step = extra_state.beneath.step[c]
@@ -229,7 +235,7 @@ def next_after(extras: Extras, extra_state: ExtraState, time: float) -> float:
 
 @inlined
 def changes_for_good(extras: Extras, time: float) -> bool:
-    """Return whether a cap that does not recur changes at this time."""
+    """Return whether a cap that does not recur changes at exactly `time`."""
     caps, found = extras.ceilings, False
     for c in range(caps.period.size):
         if caps.period[c] == np.inf:
@@ -240,7 +246,7 @@ def changes_for_good(extras: Extras, time: float) -> bool:
 
 @inlined
 def any_for_good_after(extras: Extras, time: float) -> bool:
-    """Return whether a cap that does not recur changes after this time."""
+    """Return whether a cap that does not recur changes after `time`."""
     caps, found = extras.ceilings, False
     for c in range(caps.period.size):
         found = found or (caps.period[c] == np.inf and caps.time[caps.first[c + 1] - 1] > time)
@@ -259,7 +265,7 @@ def longest_period(extras: Extras) -> float:
 
 @inlined
 def reserve(extras: Extras, extra_state: ExtraState, head: int, counts: Ints, until: float) -> None:
-    """Reserve what EASY's head takes of each cap on these nodes until its planned end."""
+    """Store what EASY's head takes of each cap on these nodes (`counts` per group), and its planned end `until`."""
     for c in range(extra_state.beneath.head.size):
         extra_state.beneath.head[c] = taken_by(extras.ceilings, c, head, counts)
     extra_state.beneath.head_until[0] = until
@@ -276,7 +282,10 @@ def reserve_nothing(extra_state: ExtraState) -> None:
 def keeps_head_power(
     extras: Extras | None, extra_state: ExtraState | None, state: State, j: int, shadow: float, end: float
 ) -> bool:
-    """Return whether a job on the chosen nodes until `end` leaves the head its power from the shadow time on."""
+    """Return whether EASY's head keeps its reserved power if a job runs on the chosen nodes until `end`.
+
+    This is checked from the shadow time until either ends; it holds if nothing is reserved.
+    """
     if extras is None or extra_state is None:
         return True
     until = extra_state.beneath.head_until[0]
@@ -286,7 +295,10 @@ def keeps_head_power(
 
 
 def period_of(time: float, first: float, period: float) -> int:
-    """Return the number of the signal's period that contains a time, so that its first step has begun by then."""
+    """Return the number of the period of a recurring signal that contains `time`: 0 begins at `first`.
+
+    Its begin is never after `time`, in spite of rounding. If the period is infinite, it is 0.
+    """
     if math.isinf(period):
         return 0
     turn = math.floor((time - first) / period)

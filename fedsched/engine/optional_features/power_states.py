@@ -1,6 +1,7 @@
-"""Power saving: idle nodes are switched off; a job gets all its nodes at once and starts when the last is on [66].
+"""Power saving: idle nodes are switched off, and a job may have to wait until its nodes have booted [66].
 
-Every function takes the extras first, and is compiled to nothing if a problem has none.
+A job gets all its nodes at once and starts when the last of them is on. Every function takes the extras first, and is
+compiled to nothing if a problem has none.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 @by_reference
 class Powered(NamedTuple):
-    """The idle nodes, and since when each job has its nodes; empty without power saving."""
+    """The idle nodes of each group, and the time at which each job got its nodes; empty without power saving."""
 
     stacks: NodeStacks
     promised: Floats
@@ -25,7 +26,7 @@ class Powered(NamedTuple):
 
 @inlined
 def reset(extras: Extras | None, state: ExtraState | None, nodes: Ints, t0: float) -> None:
-    """Reset: all nodes are on, and idle since t0."""
+    """Reset for a run: all nodes are on, and idle since `t0`."""
     if extras is None or state is None:
         return
     for g in range(extras.saving.timeout.size):
@@ -34,7 +35,7 @@ def reset(extras: Extras | None, state: ExtraState | None, nodes: Ints, t0: floa
 
 @inlined
 def is_saved(extras: Extras | None) -> bool:
-    """Return whether idle nodes may be switched off, so that jobs may wait for boots."""
+    """Return whether idle nodes may be switched off, so that jobs may have to wait for boots."""
     if extras is None:
         return False
     return extras.saving.timeout.size > 0
@@ -42,7 +43,10 @@ def is_saved(extras: Extras | None) -> bool:
 
 @inlined
 def ready_at(extras: Extras | None, state: ExtraState | None, j: int, counts: Ints, now: float) -> float:
-    """Give a job its nodes; return when the last of them is on."""
+    """Take a job's nodes (`counts` per group) from the idle ones; return when the last of them is on.
+
+    Without power saving return `now`.
+    """
     if extras is None or state is None:
         return now
     if extras.saving.timeout.size == 0:
@@ -62,7 +66,7 @@ def _take(saving: Saving, stacks: NodeStacks, counts: Ints, now: float) -> float
 
 @inlined
 def give_back(extras: Extras | None, extra_state: ExtraState | None, counts: Ints, now: float) -> None:
-    """Return a job's nodes to the idle ones."""
+    """Return a job's nodes (`counts` per group) to the idle ones at time `now`, if there is power saving."""
     if extras is None or extra_state is None:
         return
     if extras.saving.timeout.size > 0:

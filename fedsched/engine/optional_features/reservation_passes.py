@@ -1,9 +1,9 @@
-"""A pass over the queue of each active reservation, before the pass over the general queue [46].
+"""Dispatch passes over the queue of each active reservation, before the pass over the general queue [46].
 
-To other jobs a reservation is a closure of whole groups: none of their nodes are free, and nodes that jobs still hold
-there are owed to it. Its own jobs see the remaining nodes of these groups as free, no nodes of other groups, and none
-at all from its end on. So the state is changed to their view, the dispatch rule goes over a queue of these jobs alone,
-and the state is changed back.
+To other jobs a reservation is a closure of whole groups: no nodes of theirs are free, and nodes that jobs still hold
+there are closed when released. The reservation's jobs see the remaining nodes of these groups as free, no nodes of
+other groups, and none at all from its end on. So the state is changed to their view, the dispatch rule goes over a
+queue of these jobs alone, and the state is changed back.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ENDLESS = np.iinfo(np.int64).max  # the patience with which a queue stays ungrou
 
 @inlined
 def run_reservation_passes(problem: Problem, plan: Plan, state: State) -> None:
-    """Go over the queue of each active reservation, in the order of the calendar."""
+    """Do a dispatch pass over the queue of each active reservation with waiting jobs, in the order of the calendar."""
     _run_reservation_passes(more_than_closing(problem.extras), state.extras, problem, plan, state)
 
 
@@ -66,7 +66,7 @@ def _run_passes(extras: Extras, extra_state: ExtraState, problem: Problem, plan:
 
 @inlined
 def is_active(extra_state: ExtraState, r: int) -> bool:
-    """Return whether a reservation is active: it has begun and not ended."""
+    """Return whether reservation `r` has begun and not ended."""
     found = False
     for holder in extra_state.closed.holder:
         found = found or holder == r
@@ -77,7 +77,10 @@ def is_active(extra_state: ExtraState, r: int) -> bool:
 def enter_reservation(
     extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, r: int
 ) -> State:
-    """Change the state to the view of a reservation's jobs, and return it with their queue, which is sorted."""
+    """Change the state to what the jobs of reservation `r` see: only its nodes are free.
+
+    Return the state with their queue in place of the general one; the general queue must be sorted.
+    """
     view = with_reservation_queue(extra_state.apart, state)
     show_queue(extras, extra_state, problem, plan, view, r)
     _enter_reservation(extras, extra_state, problem, state, r)
@@ -88,14 +91,20 @@ def enter_reservation(
 def leave_reservation(
     extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, view: State, r: int
 ) -> None:
-    """Change the state back to the view of the other jobs."""
+    """Change the state back to what the jobs of the general queue see.
+
+    Nodes taken by the reservation's jobs stay taken; started jobs leave its queue.
+    """
     _leave_reservation(extra_state, problem, state, r)
     hide_queue(extras, extra_state.apart, plan, view, r)
 
 
 @inlined
 def with_reservation_queue(own_queues: ReservationQueues, state: State) -> State:
-    """Return the same state with the queue of a reservation; its jobs keep their places in the general queue."""
+    """Return the state with the trees for a reservation's queue in place of the general queue's; arrays are shared.
+
+    Jobs keep their places in the order of the general queue.
+    """
     queue, backfill = state.queue, state.backfill
     return State(
         state.counter,
@@ -129,7 +138,10 @@ def with_reservation_queue(own_queues: ReservationQueues, state: State) -> State
 
 @inlined
 def show_queue(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, view: State, r: int) -> None:
-    """Fill the trees with the reservation's waiting jobs that can still end within it; its queue is scanned now."""
+    """Make the queue of reservation `r` the one that is scanned.
+
+    Put its waiting jobs into the trees, except those that cannot end within the reservation.
+    """
     own_queues, first, now = extra_state.apart, extras.reserved.first[r], view.clock[Clock.NOW]
     own_queues.turn[CURRENT] = r
     own_queues.classes[ClassNumber.CLASSES], own_queues.classes[ClassNumber.PATIENCE] = 0, ENDLESS
@@ -141,7 +153,10 @@ def show_queue(extras: Extras, extra_state: ExtraState, problem: Problem, plan: 
 
 @inlined
 def hide_queue(extras: Extras, own_queues: ReservationQueues, plan: Plan, view: State, r: int) -> None:
-    """Empty the trees, drop jobs that have started, and go back to the general queue."""
+    """Make the general queue the one that is scanned again.
+
+    Empty the trees of reservation `r`'s queue, and drop started jobs from its waiting jobs.
+    """
     first, left = extras.reserved.first[r], 0
     for i in range(first, first + own_queues.number[r]):
         j = own_queues.waits[i]

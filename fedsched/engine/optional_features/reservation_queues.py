@@ -1,8 +1,8 @@
-"""Reservations: the jobs that wait in a reservation's own queue, separate from the general queue [46].
+"""The queues of reservations: jobs of a reservation wait in its own queue, apart from the general queue [46].
 
-To all other jobs a reservation is a closure. Its own jobs keep their places in the queue order, but are absent from the
-trees over the general queue; a pass over the reservation's queue (reservation_passes.py) finds them here. If a problem
-has no extras, or no job is in a reservation, nothing is done.
+To all other jobs a reservation is a closure of nodes. Its own jobs keep their places in the queue order, but are absent
+from the trees over the general queue; a pass over the reservation's queue (reservation_passes.py) finds them here. If
+a problem has no extras, or no job is in a reservation, nothing is done.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FIRST = constant(0)
 
 @by_reference
 class ReservationMembers(NamedTuple):
-    """Which jobs are in which reservation; empty if none is."""
+    """Which reservation each job is in, and when each reservation ends; empty if no job is in one."""
 
     of_job: Ints  # job: its reservation, or -1
     first: Ints  # reservation: its waiting jobs have room from here to the next one's
@@ -30,7 +30,7 @@ class ReservationMembers(NamedTuple):
 
 @by_reference
 class ReservationQueues(NamedTuple):
-    """The jobs that wait in reservations, and room for a pass over the queue of one."""
+    """The jobs that wait in each reservation, and work space for a pass over the queue of one reservation."""
 
     of_job: Ints  # as in ReservationMembers
     waits: Ints  # the waiting jobs, in each reservation's room
@@ -60,7 +60,7 @@ def reset(extras: Extras | None, state: ExtraState | None) -> None:
 
 @inlined
 def note_joined(extras: Extras | None, state: ExtraState | None, j: int) -> None:
-    """Note that a job joins the queue; if it is in a reservation, it waits in that one's queue."""
+    """Note that a job joins the queue: if it is in a reservation, append it to that reservation's waiting jobs."""
     if extras is None or state is None:
         return
     own_queues = state.apart
@@ -72,7 +72,7 @@ def note_joined(extras: Extras | None, state: ExtraState | None, j: int) -> None
 
 @inlined
 def note_left(extras: Extras, state: ExtraState, j: int) -> None:
-    """Note that a waiting job leaves the queue for a while; if it is in a reservation, that one's queue."""
+    """Note that a job leaves the queue: if it is in a reservation, remove it from that reservation's waiting jobs."""
     own_queues = state.apart
     if own_queues.of_job.size > 0 and own_queues.of_job[j] != GENERAL_QUEUE:
         r = own_queues.of_job[j]
@@ -86,7 +86,10 @@ def note_left(extras: Extras, state: ExtraState, j: int) -> None:
 
 @inlined
 def is_in_other_queue(state: ExtraState | None, j: int) -> bool:
-    """Return whether a job is in another queue than the one that is scanned."""
+    """Return whether a job is in another queue than the one that is scanned now.
+
+    Queues are the general queue and one for each reservation.
+    """
     if state is None:
         return False
     return state.apart.of_job.size > 0 and state.apart.of_job[j] != state.apart.turn[CURRENT]

@@ -1,4 +1,4 @@
-"""Jobs that lose their nodes when a downtime begins: which are chosen, and what becomes of them [42, 67]."""
+"""Jobs that lose their nodes when a downtime begins: they are chosen here, and requeued or killed [42, 67]."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ NONE = constant(0)
 
 @inlined
 def process_downtimes(problem: Problem, plan: Plan, state: State) -> bool:
-    """Process what becomes known, opens and closes until now; return whether nodes were opened or closed.
+    """Process all closings, openings and news of downtimes until now; return whether nodes were opened or closed.
 
-    Rates are updated, as jobs may have lost their nodes.
+    Jobs may lose their nodes: they are queued again or killed, and the rates of the others are updated.
     """
     return _process_downtimes(problem.extras, state.extras, problem, plan, state)
 
@@ -120,7 +120,10 @@ def _take_all(extras: Extras, extra_state: ExtraState, problem: Problem, plan: P
 
 @inlined
 def first_started_in(state: State, g: int) -> int:
-    """Return the job that started first among those on nodes of a group, or -1."""
+    """Return the job that started first among those on nodes of group `g`, or -1.
+
+    Jobs that end now are left out.
+    """
     first = NO_JOB
     for place in range(state.counter[Counter.RUNNING]):
         j = state.heap.job[place]
@@ -177,7 +180,10 @@ def _by_start(sequence: Ints, job: Ints, jobs: int) -> None:
 
 @inlined
 def take_nodes_from(extras: Extras, extra_state: ExtraState, problem: Problem, state: State, j: int, c: int) -> bool:
-    """Take a job's nodes for a downtime; return whether it is to be queued again; if not, it is killed."""
+    """End a running job without result, as downtime `c` takes its nodes; return whether it is to be queued again.
+
+    If not, it is killed: it counts as finished, with the jobs that can therefore never start.
+    """
     counter, now = state.counter, state.clock[Clock.NOW]
     requeued = extras.calendar.on_running[c] == OnRunning.REQUEUE
     take_off(state, j)

@@ -1,10 +1,10 @@
-"""Jobs over a limit are parked by kind: while the kind may not start, they are in no tree of the queue [43].
+"""Parked jobs: of waiting jobs of a kind, one queue entry stands for all; while the kind is over a limit, none [43].
 
-A kind is the set of jobs that take the same amounts of the same limits (pack/limit_classes.py). Once it may start
-again, one queue entry stands for all its parked jobs: at the place of the first, with the least tasks and the shortest
-duration of all. A scan that meets the entry expands it (scan.py): the first job is then queued there as itself, and the
-next one represents the rest. So scans find the same jobs as if all were in the queue, and the jobs behind are not
-touched when the limit is full again.
+A kind is the set of jobs that take the same amounts of the same limits (pack/limit_classes.py). While it is over a
+limit, its parked jobs are in no tree of the queue. Once it may start again, one entry stands for them: at the place of
+the first, with the least tasks and the shortest duration of all. A scan that meets the entry expands it (scan.py): the
+first job is then queued there as itself, and the next one represents the rest. So scans find the same jobs as if all
+were in the queue. When the limit is full again, only that entry changes.
 
 No job is parked in orders that change with time, or once places in the queue are changed or the queue is grouped into
 classes. Then each waiting job is shown in the queue, or hidden, by itself.
@@ -31,7 +31,7 @@ SHOWN, HIDDEN = flag(True), flag(False)
 
 @by_reference
 class ParkedJobs(NamedTuple):
-    """Jobs that wait under limits, parked or not; empty without limits."""
+    """The jobs that wait and are bound by limits, by kind, parked or not; empty without limits."""
 
     number: Ints  # [0]: queue orders in which jobs are parked, 0 if no job may be; [1]: jobs of the largest kind
     what: Ints  # job: AWAY if it does not wait, UNPARKED, or PARKED
@@ -45,7 +45,10 @@ class ParkedJobs(NamedTuple):
 
 @inlined
 def reset(limits: Limits, parked: ParkedJobs, plan: Plan, state: State) -> None:
-    """Begin with no waiting jobs; give each job a place among the jobs of its kind if these may be parked."""
+    """Reset for a run: no job waits.
+
+    If all queue orders are fixed, jobs may be parked; then give each job its place among the jobs of its kind.
+    """
     parked.what[:] = AWAY
     parked.awake[:] = NO_JOB
     parked.tasks[:] = ABSENT
@@ -74,7 +77,7 @@ def _give_places(limits: Limits, parked: ParkedJobs, order: Ints, jobs: int, whi
 
 @inlined
 def may_park(extra_state: ExtraState, j: int) -> bool:
-    """Return whether a job may be parked: jobs of reservations, which have separate queues, may not."""
+    """Return whether a job may be parked: not a job of a reservation, nor if orders change with time."""
     reservation_of = extra_state.apart.of_job
     return extra_state.limited.sleepers.number[ORDERS] > 0 and (reservation_of.size == 0 or reservation_of[j] < 0)
 
@@ -87,7 +90,7 @@ def is_parked(parked: ParkedJobs, j: int) -> bool:
 
 @inlined
 def add_unparked(parked: ParkedJobs, k: int, j: int) -> None:
-    """Add a job to the list of its kind's jobs that are not parked."""
+    """Add a waiting job to the list of the jobs of kind `k` that are not parked."""
     first = parked.awake[k]
     parked.link[NEXT, j], parked.link[BEFORE, j] = first, NO_JOB
     if first >= 0:
@@ -98,7 +101,7 @@ def add_unparked(parked: ParkedJobs, k: int, j: int) -> None:
 
 @inlined
 def remove_unparked(parked: ParkedJobs, k: int, j: int) -> None:
-    """Remove a job from the list of its kind's jobs that are not parked."""
+    """Remove a job from the list of the waiting jobs of kind `k` that are not parked."""
     after, before = parked.link[NEXT, j], parked.link[BEFORE, j]
     if before >= 0:
         parked.link[NEXT, before] = after
@@ -111,14 +114,14 @@ def remove_unparked(parked: ParkedJobs, k: int, j: int) -> None:
 
 @inlined
 def park(limits: Limits, parked: ParkedJobs, k: int, j: int, shortest: float) -> None:
-    """Park a job of a kind that may not start."""
+    """Park a waiting job of kind `k`, which is over a limit: put it into the kind's tree."""
     parked.what[j] = PARKED
     _set_places(limits, parked, k, j, limits.tasks[j], shortest)
 
 
 @inlined
 def remove_parked(limits: Limits, parked: ParkedJobs, k: int, j: int) -> None:
-    """Remove a job from its kind's parked jobs; it no longer waits."""
+    """Remove a job from the parked jobs of kind `k`; it counts as not waiting."""
     parked.what[j] = AWAY
     _set_places(limits, parked, k, j, ABSENT, NEVER)
 
@@ -133,7 +136,10 @@ def _set_places(limits: Limits, parked: ParkedJobs, k: int, j: int, tasks: int, 
 
 @part
 def show_entry(limits: Limits, parked: ParkedJobs, state: State, k: int, shown: bool) -> None:
-    """Show, or hide, the queue entry that stands for all parked jobs of a kind, at the place of the first."""
+    """Show or hide the queue entry that stands for all parked jobs of kind `k`, at the queue position of the first.
+
+    Nothing is done if no job of the kind is parked.
+    """
     _set_entry(limits, parked, state.queue, k, ONE, shown)
     if parked.number[ORDERS] > 1:
         _set_entry(limits, parked, state.backfill, k, OTHER, shown)
@@ -154,7 +160,10 @@ def _set_entry(limits: Limits, parked: ParkedJobs, queue: Queue, k: int, which: 
 
 @part
 def unpark(limits: Limits, parked: ParkedJobs, state: State, k: int, j: int) -> None:
-    """Queue a parked job, of a kind that may start, as itself; the next one represents the jobs still parked."""
+    """Queue a parked job of kind `k`, which may start, as itself.
+
+    The entry for the jobs that are still parked moves to the next of them.
+    """
     show_entry(limits, parked, state, k, HIDDEN)
     remove_parked(limits, parked, k, j)
     add_unparked(parked, k, j)

@@ -1,4 +1,7 @@
-"""The queue: a binary tree over queue positions that finds the next job that may fit in logarithmic time."""
+"""The queue as a binary tree over queue positions: it finds the next job that may fit in logarithmic time.
+
+Each leaf has a queued job's tasks, in a second tree its shortest planned duration; inner nodes have the least below.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ AT_ONCE = flag(True)
 
 @inlined
 def clear(queue: Queue) -> None:
-    """Empty the queue."""
+    """Empty the queue: no position has a queued job."""
     queue.tasks[:] = ABSENT
     queue.shortest[:] = NEVER
     queue.members[:] = 0
@@ -34,13 +37,19 @@ def clear(queue: Queue) -> None:
 
 @inlined
 def set_leaf(queue: Queue, position: int, tasks: int, shortest: float) -> None:
-    """Set a position's tasks and shortest duration, if that is kept, and update the paths above."""
+    """Set the tasks and shortest duration (in seconds) at a queue position, and update the inner nodes above.
+
+    The duration is ignored if the queue keeps none.
+    """
     set_path(queue.tasks, queue.shortest, position, tasks, shortest)
 
 
 @inlined
 def set_path(tree: Ints, times: Floats, position: int, tasks: int, shortest: float) -> None:
-    """Set a leaf's tasks and shortest duration in two trees, and update the paths above."""
+    """Set a leaf's tasks in `tree` and its shortest duration in `times`, and update the inner nodes above.
+
+    `times` may be empty: then there is nothing to set.
+    """
     put(tree, position, tasks)
     if times.size > 0:
         put(times, position, shortest)
@@ -48,13 +57,13 @@ def set_path(tree: Ints, times: Floats, position: int, tasks: int, shortest: flo
 
 @inlined
 def rebuild_prefix(queue: Queue, positions: int) -> None:
-    """Rebuild the trees above the first `positions` leaves."""
+    """Recompute the inner nodes of a queue's trees above the first `positions` leaves."""
     rebuild_trees(queue.tasks, queue.shortest, positions)
 
 
 @part
 def rebuild_trees(tree: Ints, times: Floats, positions: int) -> None:
-    """Rebuild two trees above their first `positions` leaves."""
+    """Recompute the inner nodes of two trees above their first `positions` leaves; `times` may be empty."""
     level = tree.size >> 1
     last = level + max(positions - 1, 0)
     while level > 1:
@@ -81,16 +90,19 @@ def next_small_leaf(tasks: Ints, position: int, free: int) -> int:
 
 @inlined
 def next_candidate(queue: Queue, position: int, free: int, window: float, extra: int) -> int:
-    """Return the first position from `position` on with a job that may fit beside the reservation, or -1.
+    """Return the first position from `position` on with a job that may fit beside EASY's reservation, or -1.
 
-    It needs at most `free` nodes, and it lasts at most `window` seconds or needs at most `extra` nodes.
+    The job needs at most `free` nodes; and it lasts at most `window` seconds, or needs at most `extra` nodes.
     """
     return next_leaf(queue.tasks, queue.shortest, position, free, window, extra)
 
 
 @inlined
 def next_leaf(tasks: Ints, shortest: Floats, position: int, free: int, window: float, extra: int) -> int:
-    """Return the first leaf of two trees from `position` on that `next_candidate` looks for, or -1."""
+    """Return the first leaf from `position` on with a job that may fit beside EASY's reservation, or -1.
+
+    The job needs at most `free` nodes; and it lasts at most `window` seconds, or needs at most `extra` nodes.
+    """
     size = tasks.size >> 1
     if position >= size:
         return -1
@@ -110,7 +122,10 @@ def next_leaf(tasks: Ints, shortest: Floats, position: int, free: int, window: f
 
 @inlined
 def shown_tasks(extras: ExtraState | None, tasks: int, j: int) -> int:
-    """Return a queued job's tasks in the trees: ABSENT while it is over a limit, or in another queue [43, 46]."""
+    """Return the tasks that the queue's trees show for a queued job [43, 46].
+
+    They are ABSENT (so large that no scan finds the job) while it is over a limit or in another queue.
+    """
     if extras is None:
         return tasks
     if is_in_other_queue(extras, j):
@@ -123,7 +138,7 @@ def shown_tasks(extras: ExtraState | None, tasks: int, j: int) -> int:
 
 @inlined
 def key_of(problem: Problem, order_key: int, j: int, wait: float) -> float:
-    """Return the job's sort key after a wait of `wait` seconds; the greatest comes first."""
+    """Return a job's XFACTOR, WFP3 or UNICEF sort key after a wait of `wait` seconds; the greatest key comes first."""
     estimate = first_shape_estimate(problem.extras, problem.estimate, j)
     if order_key == QueueKey.XFACTOR:
         return (wait + estimate) / estimate
@@ -136,7 +151,7 @@ def key_of(problem: Problem, order_key: int, j: int, wait: float) -> float:
 
 @kernel
 def fill_keys(problem: Problem, order_key: int, now: float, key: Floats) -> None:
-    """Fill every job's sort key at `now`."""
+    """Fill `key` with every job's sort key at `now`, as if each had waited since its submit."""
     for j in range(key.size):
         key[j] = key_of(problem, order_key, j, now - problem.submit[j])
 
@@ -208,7 +223,10 @@ def _sort(extras: Extras | None, rank: Ints, key: Floats, order: Ints, size: int
 
 @inlined
 def sort(problem: Problem, state: State, queue: Queue, order_key: int, now: float) -> None:
-    """Sort a queue as of `now` if it may be out of order; an order by submits rarely is, as jobs join in that order."""
+    """Sort a queue as of `now` if its order changes with time and it may be out of order.
+
+    An order by submits is seldom out of order, as jobs join in that order.
+    """
     if order_key == QueueKey.FIXED or (order_key >= QueueKey.SUBMITTED and queue.members[1] == 0):
         return
     reorder(problem, state, queue, order_key, now)
@@ -216,7 +234,10 @@ def sort(problem: Problem, state: State, queue: Queue, order_key: int, now: floa
 
 @part
 def reorder(problem: Problem, state: State, queue: Queue, order_key: int, now: float) -> None:
-    """Sort a queue with an order that changes with time, as of `now`."""
+    """Sort a queue with an order that changes with time, as of `now`.
+
+    Jobs that have started are dropped from it, and its trees are rebuilt.
+    """
     before = queue.members[0]
     queue.members[1] = 0
     kept = FIRST
@@ -247,7 +268,7 @@ def _write_leaf(queue: Queue, position: int, tasks: int, shortest: float) -> Non
 
 @inlined
 def begin(queue: Queue, order: Ints, order_key: int) -> None:
-    """Empty the queue and give it its order."""
+    """Empty the queue; if its order is fixed, give each job its position in `order`."""
     clear(queue)
     if order_key == QueueKey.FIXED:
         for i in range(order.size):
@@ -257,7 +278,10 @@ def begin(queue: Queue, order: Ints, order_key: int) -> None:
 
 @inlined
 def append(problem: Problem, state: State, queue: Queue, order_key: int, j: int, mend: bool) -> None:
-    """Add a job to the queue; without `mend`, `mend_prefix` has to rebuild the tree above."""
+    """Add a job to one queue; if the order changes with time, at its end, until the next pass sorts the queue.
+
+    Without `mend` only the leaf is set, and the caller has to rebuild the tree above it.
+    """
     if order_key != QueueKey.FIXED:  # sorted in by the next pass
         position = queue.members[0]
         queue.order[position] = j
@@ -280,7 +304,7 @@ def append(problem: Problem, state: State, queue: Queue, order_key: int, j: int,
 
 @part
 def enqueue(problem: Problem, plan: Plan, state: State, j: int, mend: bool) -> None:
-    """Add a job to the queue and, if there is one, to the backfill queue."""
+    """Add a job to the queue and, if that has an order of its own, to the backfill queue; `mend` as in `append`."""
     append(problem, state, state.queue, plan.order_key, j, mend)
     if plan.separate_backfill:
         append(problem, state, state.backfill, plan.backfill_key, j, mend)
@@ -288,7 +312,7 @@ def enqueue(problem: Problem, plan: Plan, state: State, j: int, mend: bool) -> N
 
 @inlined
 def rejoin(problem: Problem, plan: Plan, state: State, j: int) -> None:
-    """Add a job that was queued before to the queues again."""
+    """Add a job again that left the queue before, to the queue and to the backfill queue if that is separate."""
     _append_again(problem, state, state.queue, plan.order_key, j)
     if plan.separate_backfill:
         _append_again(problem, state, state.backfill, plan.backfill_key, j)
@@ -306,7 +330,10 @@ def _append_again(problem: Problem, state: State, queue: Queue, order_key: int, 
 
 @inlined
 def dequeue(plan: Plan, state: State, j: int) -> None:
-    """Remove a job from the queues."""
+    """Remove a job from the trees of the queue and, if that is separate, of the backfill queue.
+
+    The job keeps its position in the order.
+    """
     set_leaf(state.queue, state.queue.position[j], ABSENT, NEVER)
     if plan.separate_backfill:
         set_leaf(state.backfill, state.backfill.position[j], ABSENT, NEVER)

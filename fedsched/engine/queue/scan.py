@@ -1,4 +1,8 @@
-"""Scans of the queue: the next job that may fit; entries that stand for parked jobs are expanded (parked_jobs.py)."""
+"""Scans of the queue for the next job that may fit.
+
+One queue entry may stand for several parked jobs, which were hidden over a limit; a scan that meets it expands it
+(parked_jobs.py).
+"""
 
 from __future__ import annotations
 
@@ -26,9 +30,9 @@ def next_small(problem: Problem, state: State, queue: Queue, position: int, free
 def next_candidate(
     problem: Problem, state: State, queue: Queue, position: int, free: int, window: float, extra: int
 ) -> int:
-    """Return the first position from `position` on with a job that may fit beside the reservation, or -1.
+    """Return the first position from `position` on with a job that may fit beside EASY's reservation, or -1.
 
-    It needs at most `free` nodes, and it lasts at most `window` seconds or needs at most `extra` nodes.
+    The job needs at most `free` nodes; and it lasts at most `window` seconds, or needs at most `extra` nodes.
     """
     found = queues.next_candidate(queue, position, free, window, extra)
     while expand_entry(more_than_closing(problem.extras), state.extras, state, queue.order, found):
