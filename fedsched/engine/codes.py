@@ -79,7 +79,7 @@ class Victims(IntEnum):
 
 
 class Status(IntEnum):
-    """Codes that a resumable kernel returns, so that the caller knows whether and why it has to continue."""
+    """Codes that the compiled event loop returns to Python: done, more to do, stuck, paused, or asking for a plan."""
 
     DONE = 0
     MORE = 1

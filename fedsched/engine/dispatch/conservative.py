@@ -141,8 +141,8 @@ def plan_the_queue(problem: Problem, plan: Plan, state: State) -> None:
 def note_joined(state: State, j: int) -> None:
     """Note that a job has joined the queue.
 
-    If it stands before a job with a reservation in the kept plan, the plan is marked invalid; the next pass makes a
-    new one.
+    If it stands before a job with a reservation in the kept plan, the plan is marked invalid; the next pass makes a new
+    one.
     """
     if state.queue.position[j] < state.counter[Counter.PLANNED_TO]:
         state.counter[Counter.PLAN_HOLDS] = 0

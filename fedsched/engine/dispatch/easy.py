@@ -36,9 +36,8 @@ CHEAP = 4  # failed placements that take as long as one look at all classes
 def backfill_around_head(problem: Problem, plan: Plan, state: State) -> None:
     """Do a dispatch pass of EASY or lookahead: start jobs in queue order until one cannot, then backfill [11, 24].
 
-    That first job, the head, gets a reservation only if another job could start. If nothing was freed since the
-    last pass,
-    this one begins at the first position at which a job has joined.
+    That first job, the head, gets a reservation only if another job could start. If nothing was freed since the last
+    pass, this one begins at the first position at which a job has joined.
     """
     first = state.counter[Counter.JOINED_FROM]
     if not incremental_pass.is_incremental(state):

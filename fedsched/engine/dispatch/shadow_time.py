@@ -32,11 +32,9 @@ def shadow_beside_closures(
 ) -> float:
     """Reserve nodes, pools and power for EASY's head; return its planned start, the shadow time.
 
-    Fill `state.scratch.extra` with the nodes of each group that are then free beside the reservation. If closures
-    or caps
-    keep the head from ever starting, return infinity, reserve nothing and set `extra` to 0. Recurring caps are
-    searched for
-    one whole period after the last other change.
+    Fill `state.scratch.extra` with the nodes of each group that are then free beside the reservation. If closures or
+    caps keep the head from ever starting, return infinity, reserve nothing and set `extra` to 0. Recurring caps are
+    searched for one whole period after the last other change.
     """
     calendar, lookout, closed, peak = extras.calendar, extras.calendar.lookout, extra_state.closed, state.profile.peak
     now, left, free = state.clock[Clock.NOW], state.scratch.extra, state.scratch.limited

@@ -2,8 +2,7 @@
 
 Cancellations are the first events of their instant. In the state, a cancelled job has a start and no finish, so that
 scans of the queue skip it. Without extras this module is compiled to nothing; if no job may be cancelled, its arrays
-are
-empty.
+are empty.
 """
 
 from __future__ import annotations

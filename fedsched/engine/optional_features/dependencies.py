@@ -1,8 +1,8 @@
 """Dependencies: jobs that wait for other jobs, or for an earliest start, before they join the queue [34 to 36].
 
 A job's own submit is one of its conditions. A job that has met all of them is put on the timer, a heap ordered by the
-time from which it is eligible; then the loop lets it join the queue. Without extras this module is compiled to
-nothing; if no job waits for another, its arrays are empty.
+time from which it is eligible; then the loop lets it join the queue. Without extras this module is compiled to nothing;
+if no job waits for another, its arrays are empty.
 """
 
 from __future__ import annotations

@@ -343,8 +343,7 @@ def place_over_run(
     """Return whether a job fits from `begin` to its planned end; fill `state.scratch.chosen` with its nodes if it does.
 
     `free` are the nodes free at `begin`, `load` the load of the uplinks then. At lookouts after the time `shadow`,
-    nodes
-    reserved for EASY's head are not free.
+    nodes reserved for EASY's head are not free.
     """
     # The first try assumes the job's shortest duration [12].
     low = closed.low

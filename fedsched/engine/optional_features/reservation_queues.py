@@ -1,8 +1,8 @@
 """The queues of reservations: jobs of a reservation wait in its own queue, apart from the general queue [46].
 
 To all other jobs a reservation is a closure of nodes. Its own jobs keep their places in the queue order, but are absent
-from the trees over the general queue; a pass over the reservation's queue (reservation_passes.py) finds them here. If
-a problem has no extras, or no job is in a reservation, nothing is done.
+from the trees over the general queue; a pass over the reservation's queue (reservation_passes.py) finds them here. If a
+problem has no extras, or no job is in a reservation, nothing is done.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From objects to arrays: workloads, federations, limits, power caps and shapes as the event loop takes them.
+"""Packing: workloads, federations, limits, power caps and shapes become the arrays that the event loop uses.
 
-In come checked objects. Out go arrays, or an error that names what does not go together.
+Functions take checked objects. They return arrays, or raise an error that names what does not go together.
 """

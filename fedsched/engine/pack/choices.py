@@ -1,4 +1,4 @@
-"""Which of their alternative shapes jobs can have on a federation [49]."""
+"""Which alternative shapes (tasks and times) jobs can have on a federation; a check of partitions' max_nodes [49]."""
 
 from __future__ import annotations
 
@@ -24,13 +24,16 @@ if TYPE_CHECKING:
     from fedsched.model.machine.federation import Federation
 
 def refuse_open_sizes(noun: str, workload: Workload, federation: Federation) -> None:
-    """Refuse jobs if shapes that are still to be chosen decide whether they exceed their partition's max_nodes."""
+    """Raise InfeasibleError if a shape that is chosen later decides whether a job exceeds its partition's max_nodes."""
     if name := _over_by_placement(workload, federation):
         raise InfeasibleError(f"{noun}: max_nodes of partition {name!r} depends on the jobs' shapes; {FIXED_SHAPES}.")
 
 
 def _over_by_placement(workload: Workload, federation: Federation) -> str:
-    """Return the partition of a job that, in its widest shape, may be placed on too many nodes [76]; '' if none is."""
+    """Return the name of a partition with a max_nodes that a job in its widest shape may exceed [76]; '' if none.
+
+    Only uneven jobs with several shapes count: their number of nodes depends on the placement.
+    """
     limited = {one.name: one.max_nodes for one in federation.partitions if one.max_nodes is not None}
     several = np.zeros(0, np.bool_) if workload.alternatives is None else np.diff(workload.alternatives.first) > 1
     if limited and (rows := np.flatnonzero(several & are_uneven(workload))).size:
@@ -44,7 +47,7 @@ def _over_by_placement(workload: Workload, federation: Federation) -> str:
 
 @by_reference
 class Possible(NamedTuple):
-    """Every possible shape as a job of its own; each job's present shape comes first."""
+    """Every possible shape of every job, as a job of its own; shapes are sorted by job, the present shape first."""
 
     each: Workload
     owner: Ints  # the row of the job with this shape
@@ -54,14 +57,17 @@ class Possible(NamedTuple):
 
     @property
     def first(self) -> Ints:
-        """Return where each job's shapes begin, and where those of the last job end."""
+        """Return the index at which each job's shapes begin; one more entry is where those of the last job end."""
         return np.searchsorted(self.owner, np.arange(self.owner[-1] + 2))
 
 
 def possible_shapes(
     workload: Workload, federation: Federation, caps: NDArray[np.int64] | None = None, *, t0: float | None = None
 ) -> Possible:
-    """Return the shapes that fit on the federation, and under its power caps from t0 on; a refused job is an error."""
+    """Return the shapes that fit on the federation and under its power caps from `t0` on (None: the first submit).
+
+    A job's present shape is always included. Raise InfeasibleError if the federation refuses a job.
+    """
     table, row_of_job = caps_table(workload, federation, caps)
     each, owner, which = every_shape(workload, federation)
     row_of = row_of_job[owner]

@@ -1,4 +1,4 @@
-"""The problem as it is known at a time: plans are chosen on that; the true problem decides what happens [48].
+"""The problem as it is known at a time: plans are made with it, while the true problem decides what happens [48].
 
 Only this module derives the known problem from the true one.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def jobs_as_known(workload: Workload, time: float) -> Workload:
-    """Return the jobs as they are known at a time: without cancellations and holds that are to come [44, 73]."""
+    """Return the jobs as they are known at `time`: without cancellations and holds that come later [44, 73]."""
     leaving, held = until(workload, time), holds_begun_by(workload, time)
     if leaving is workload.cancel_at and held is workload.held:
         return workload
@@ -32,7 +32,10 @@ def jobs_as_known(workload: Workload, time: float) -> Workload:
 
 
 def known_problem(problem: Problem, time: float) -> Problem:
-    """Return the problem as it is known at the time of planning; itself if all of it is known."""
+    """Return the problem with only the closures of nodes that are known at `time`, each until its planned end.
+
+    Return the problem itself if nothing is unknown.
+    """
     if problem.extras is None or not problem.extras.calendar.begin.size:
         return problem
     extras = _known_extras(problem.extras, problem, time)
@@ -53,8 +56,8 @@ def _known_extras(extras: Extras, problem: Problem, time: float) -> Extras | Non
 def may_miss(problem: Problem) -> bool:
     """Return whether some jobs may never finish.
 
-    Nodes may stay closed for good; downtimes may kill jobs; jobs may miss their reservation, be cancelled, or find no
-    room under a power cap.
+    Nodes may stay closed for good; downtimes may kill jobs; jobs may be in reservations or be cancelled; a power cap
+    may leave too little.
     """
     if problem.extras is None:
         return False

@@ -1,4 +1,7 @@
-"""Kinds of jobs under limits: jobs that take the same of the same counters, so that all or none may start [43]."""
+"""Limits as arrays, with the kind of each job [43].
+
+A kind is the set of jobs that take the same amounts of the same limits, so that all or none of them may start.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ def _read_only(values: Ints) -> Ints:
 
 
 def limits_of(counters: Counters, tasks: Ints) -> Limits:
-    """Return the limits' arrays for a run; empty if there are none."""
+    """Return the arrays of limits for a run, with the kind of each job; empty arrays if there are no limits."""
     if not counters.amount.size:
         return no_limits()
     jobs = tasks.size
@@ -55,13 +58,13 @@ def limits_of(counters: Counters, tasks: Ints) -> Limits:
 
 
 def no_limits() -> Limits:
-    """Return the empty limits."""
+    """Return the arrays of limits without any limit: all empty."""
     none = _read_only(np.zeros(0, dtype=np.int64))
     return Limits(*(none for _ in Limits._fields))._replace(of_node=_read_only(np.zeros((0, 0), dtype=np.int64)))
 
 
 def by_their_nodes(limits: Limits) -> NDArray[np.bool_]:
-    """Return which jobs have limits that count the nodes they are placed on; empty if no limit does."""
+    """Return for each job whether one of its limits counts the nodes it is placed on; empty if no limit does."""
     if not limits.row.size:
         return np.zeros(0, dtype=np.bool_)
     up = np.append(np.logical_or.reduceat(limits.row >= 0, limits.first[:-1]), False)
@@ -69,12 +72,15 @@ def by_their_nodes(limits: Limits) -> NDArray[np.bool_]:
 
 
 def _within(many: Ints) -> Ints:
-    """Return 0, 1, ..., m − 1 for each of these numbers m, one after the other."""
+    """Return 0, 1, ..., m − 1 for each number m of `many`, in one array, one after the other."""
     return np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
 
 
 def _kinds(counters: Counters, order: Ints, begin: Ints) -> Ints:
-    """Return the kind of each job, -1 if no limit binds it: equal for jobs that take the same of the same counters."""
+    """Return the number of each job's kind, -1 if no limit binds the job.
+
+    Jobs that take the same amounts of the same counters have the same kind.
+    """
     taken = np.diff(begin)
     kind = np.zeros(taken.size, dtype=np.int64)
     for nth in range(int(taken.max())):

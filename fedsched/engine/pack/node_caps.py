@@ -1,4 +1,4 @@
-"""Caps: how many nodes of each group a job may use."""
+"""Caps (how many nodes of each group a job may use at most) as checked arrays."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 def checked_caps(caps: NDArray[np.int64], jobs: int, groups: int) -> Ints:
-    """Return the caps as integers; raise an error if something is wrong with them."""
+    """Return the caps as integers, large ones cut to the most nodes that a federation may have.
+
+    Raise ValueError if the shape is not jobs × groups, or an entry is not a whole number of at least 0.
+    """
     table = np.asarray(caps)
     if table.shape != (jobs, groups):
         raise ValueError(f"caps: shape {table.shape} must be (jobs, groups) = ({jobs}, {groups}).")
@@ -29,9 +32,10 @@ def checked_caps(caps: NDArray[np.int64], jobs: int, groups: int) -> Ints:
 
 
 def caps_table(workload: Workload, federation: Federation, caps: NDArray[np.int64] | None = None) -> tuple[Ints, Ints]:
-    """Return the distinct rows of caps and each job's row: the nodes of every group that a job may use.
+    """Return the distinct rows of caps (the most nodes of each group for a job), and for each job the index of its row.
 
-    Jobs without limits of their own share one row, so that a long log on a wide federation stays small.
+    The rows combine `caps`, the allowed clusters, and what partitions, features and resources admit. Jobs without such
+    bounds share one row, so that a long log on a wide federation stays small.
     """
     nodes = np.array([group.count for group in federation.groups], dtype=np.int64)
     jobs = len(workload)

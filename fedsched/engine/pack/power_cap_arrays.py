@@ -1,4 +1,4 @@
-"""Power caps as arrays for the engine [70]."""
+"""Power caps as arrays for the event loop, and checks that jobs can run under them [70]."""
 
 from __future__ import annotations
 
@@ -29,14 +29,17 @@ def _fixed(values: ArrayLike, kind: type) -> NDArray[Any]:
 
 
 def no_power_caps() -> PowerCaps:
-    """Return the empty power_caps, for no caps."""
+    """Return empty arrays of power caps, for a federation without any."""
     whole, real = _fixed(np.zeros(0), np.int64), _fixed(np.zeros(0), np.float64)
     table = _fixed(np.zeros((0, 0)), np.int64)
     return PowerCaps(_fixed(np.zeros(1), np.int64), real, whole, real, whole, whole, table, table, whole)
 
 
 def power_caps_of(workload: Workload, federation: Federation, reading: Reading, t0: float) -> PowerCaps:
-    """Return the caps of a federation from t0 on, and what jobs are planned to take of them."""
+    """Return the arrays of a federation's power caps from `t0` on, and the milliwatts that each job plans per node.
+
+    Raise an error if a cap does not cover the time after t0, or a job never fits under one.
+    """
     caps = caps_of(federation)
     if not caps:
         return no_power_caps()
@@ -63,7 +66,7 @@ def power_caps_of(workload: Workload, federation: Federation, reading: Reading, 
 
 
 def power_caps_of_jobs(power_caps: PowerCaps, jobs: Ints, t0: float) -> PowerCaps:
-    """Return the caps for some of the jobs, from another t0 on."""
+    """Return the arrays of power caps with only the given jobs' needs, and with steps counted from another `t0`."""
     if not power_caps.period.size:
         return power_caps
     parts = [slice(*ends) for ends in zip(power_caps.first[:-1], power_caps.first[1:], strict=True)]
@@ -78,7 +81,10 @@ def power_caps_of_jobs(power_caps: PowerCaps, jobs: Ints, t0: float) -> PowerCap
 
 
 def may_starve(power_caps: PowerCaps, tasks: Ints) -> bool:
-    """Return whether a cap may leave some job no time to run, wherever it is placed."""
+    """Return whether some job may never find enough power under a cap, on the nodes where it takes the most.
+
+    A cap counts with its lowest value if it recurs, else with its last one.
+    """
     for c in range(power_caps.period.size):
         own = power_caps.left[power_caps.first[c] : power_caps.first[c + 1]]
         at_last = int(own[-1]) if np.isinf(power_caps.period[c]) else int(own.min())
@@ -103,7 +109,10 @@ def _refuse_out_of_reach(cap: PowerCap, t0: float) -> None:
 
 
 def refuse_jobs_over_caps(workload: Workload, federation: Federation, t0: float) -> None:
-    """Refuse a job that takes more than a cap on all nodes ever leaves from t0 on."""
+    """Raise InfeasibleError if a job needs more power than a cap on all nodes ever leaves from `t0` on.
+
+    The need is that on the nodes where it is least.
+    """
     least, most = _taken_and_left(workload, federation, t0)
     if (hungry := np.flatnonzero(least > most)).size:
         row = int(hungry[0])
@@ -115,7 +124,10 @@ def refuse_jobs_over_caps(workload: Workload, federation: Federation, t0: float)
 
 
 def exceed_caps(workload: Workload, federation: Federation, t0: float) -> NDArray[np.bool_]:
-    """Return which jobs take more than a cap on all nodes ever leaves from t0 on."""
+    """Return for each job whether it needs more power than a cap on all nodes ever leaves from `t0` on.
+
+    The need is that on the nodes where it is least.
+    """
     least, most = _taken_and_left(workload, federation, t0)
     return np.asarray(least > most)
 

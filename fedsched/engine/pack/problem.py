@@ -1,4 +1,4 @@
-"""From a workload and a federation to the Problem: the read-only arrays that a run works on."""
+"""Packing of a workload and a federation into a Problem: the read-only arrays that a run works on."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _ints(values: ArrayLike) -> Ints:
 
 
 def clusters_of_sites(workload: Workload, federation: Federation) -> Ints:
-    """Return the cluster index of each of the workload's sites."""
+    """Return the cluster index of each of the workload's sites; raise an error if a site has no cluster."""
     return _ints(federation.clusters_of_sites(workload.sites))
 
 
@@ -87,7 +87,10 @@ def pack(
     t0: float | None = None,
     running: Sequence[int] = (),
 ) -> Problem:
-    """Return the Problem of these jobs on this federation, under this reading."""
+    """Return the Problem (read-only arrays) of these jobs on this federation, under this reading.
+
+    `t0` is the begin, None: the first submit. `running` are the rows of jobs that run at t0 already.
+    """
     groups = with_planned_idle_watts(federation).groups
     check_job_gears(workload, groups)
     group_cluster = np.array(federation.group_cluster, dtype=np.int64)
@@ -313,7 +316,10 @@ def _calendar(federation: Federation, t0: float) -> Calendar:
 
 
 def calendar_of(closures: Closures, nodes: Ints, t0: float) -> Calendar:
-    """Return the calendar of closures that end after t0, for a run from t0 on; `nodes` are those of every group."""
+    """Return the arrays of closures for a run from `t0` on; all closures given have to end after t0.
+
+    `nodes` is the number of nodes of each group.
+    """
     begins, ends = closures.begin, closures.end
     number = np.arange(begins.size)
     ending = number[np.isfinite(ends)]
@@ -347,9 +353,10 @@ def calendar_of(closures: Closures, nodes: Ints, t0: float) -> Calendar:
 
 
 def extras_of(problem: Problem, jobs: Ints, t0: float) -> Extras | None:
-    """Return the extras of some of a problem's jobs; at t0 each is eligible and in no reservation, or runs.
+    """Return the extras (features beyond the plain model) for a plan of only the given jobs from `t0` on.
 
-    A plan of these jobs ignores lost runs, limits, cancellations and holds; they are dealt with as they occur.
+    Each of them is eligible or runs at t0. Such a plan ignores dependencies, reservations, lost runs, limits,
+    cancellations and holds; the run deals with these as they occur. Return None if the problem has no extras.
     """
     if problem.extras is None:
         return None
@@ -380,7 +387,7 @@ def extras_of(problem: Problem, jobs: Ints, t0: float) -> Extras | None:
 
 
 def measured_of(problem: Problem) -> Measured:
-    """Return what the metric kernel reads of a problem."""
+    """Return the arrays of a problem from which metrics are computed, such as submits, tasks and watts."""
     groups = problem.groups
     return Measured(
         submit=problem.submit,
@@ -395,14 +402,14 @@ def measured_of(problem: Problem) -> Measured:
 
 
 def parts_of(problem: Problem) -> tuple[object, ...]:
-    """Return all arrays and numbers of a problem, including those within its groups and extras."""
+    """Return all fields of a problem in one tuple, followed by the fields of its groups and of its extras."""
     extras = () if problem.extras is None else problem.extras
     within = (array for part in extras for array in (part if isinstance(part, tuple) else (part,)))
     return (*problem, *problem.groups, *within)
 
 
 def frozen(problem: Problem) -> Problem:
-    """Return the problem with read-only arrays: the kernels are compiled for that type."""
+    """Make all arrays of a problem read-only, as kernels are compiled for that type; return the problem."""
     for array in parts_of(problem):
         if isinstance(array, np.ndarray):
             array.setflags(write=False)

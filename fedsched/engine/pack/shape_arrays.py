@@ -1,7 +1,8 @@
-"""Shapes: alternative tasks, run times, requested times and gears of jobs; a plan gives each job one shape [49, 77].
+"""Shapes as arrays: alternative tasks, run times, estimates and gears of jobs [49, 77].
 
-If plans choose, the columns of the problem are views of arrays that are written before a plan runs. Every compiled
-function takes the shapes first, and is compiled to nothing if a problem has none.
+A plan gives each job one of its shapes. If plans choose, the columns of the problem are views of arrays that are
+written before a plan runs. Every compiled function takes the shapes first, and is compiled to nothing if a problem has
+none.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ RULES = 2  # numbers behind order and caps in a row: dispatch, placement
 
 @by_reference
 class Shapes(NamedTuple):
-    """The shapes of every job, its present one first, and (`own_`) the columns of the jobs that plans write."""
+    """The shapes of every job, the present one first; and (`own_`) the columns of the problem that plans write."""
 
     first: Ints  # where each job's shapes begin, and where those of the last job end
     tasks: Ints
@@ -46,7 +47,10 @@ class Shapes(NamedTuple):
 
 
 def with_writable_shapes(problem: Problem, shapes: Shapes) -> tuple[Problem, Shapes]:
-    """Return the problem with new columns that plans may write, and the shapes that write them."""
+    """Return the problem with new columns of tasks and times, and the shapes with these columns to write to.
+
+    Plans can then give jobs other shapes; the problem given stays as it is.
+    """
     tasks, runtime, estimate = problem.tasks.copy(), problem.runtime.copy(), problem.estimate.copy()
     on_nodes, per_node = np.zeros(0, dtype=np.int64), tasks_per_node_of(problem)
     if shapes.on_nodes.size and per_node is not None:
@@ -70,7 +74,10 @@ def with_writable_shapes(problem: Problem, shapes: Shapes) -> tuple[Problem, Sha
 
 
 def write_shapes(shapes: Shapes, choices: Ints) -> None:
-    """Give every job its chosen shape: `shape_all` for callers in Python."""
+    """Write the tasks, times, watts, ... of each job's chosen shape into the problem's columns.
+
+    `choices` has the number of the shape of each job. This is `shape_all` for callers in Python.
+    """
     at = shapes.first[:-1] + choices
     for name in ("tasks", "runtime", "estimate", "on_nodes", "sigma", "watts", "need"):
         if (values := getattr(shapes, name)).size:
@@ -78,7 +85,7 @@ def write_shapes(shapes: Shapes, choices: Ints) -> None:
 
 
 def read_only(column: NDArray[Any]) -> NDArray[Any]:
-    """Return a read-only view of a column, as kernels take it; the column itself may be written."""
+    """Return a read-only view of a column, as kernels need it; the column itself stays writable."""
     view = column.view()
     view.setflags(write=False)
     return view
@@ -86,7 +93,7 @@ def read_only(column: NDArray[Any]) -> NDArray[Any]:
 
 @inlined
 def jobs_of(shapes: Shapes | None, length: int, groups: int) -> int:
-    """Return how many jobs a plan's row of this length has."""
+    """Return the number of jobs in a plan that is a row of `length` integers, on `groups` node groups."""
     if shapes is None:
         return (length - RULES) // (1 + groups)
     return (length - RULES) // (2 + groups)
@@ -94,13 +101,13 @@ def jobs_of(shapes: Shapes | None, length: int, groups: int) -> int:
 
 @inlined
 def choices_begin(jobs: int, groups: int) -> int:
-    """Return where the choices of shapes begin in a plan's row: behind order, caps and rules."""
+    """Return the index in a plan's row at which the choices of shapes begin: after order, caps and rules."""
     return jobs * (1 + groups) + RULES
 
 
 @inlined
 def tasks_in(shapes: Shapes | None, problem: Problem, groups: int, row: Ints, j: int) -> int:
-    """Return how many tasks a plan gives a job."""
+    """Return the number of tasks of job `j` in the shape that the plan `row` chooses for it."""
     if shapes is None:
         return problem.tasks[j]
     return shapes.tasks[shapes.first[j] + row[choices_begin(shapes.first.size - 1, groups) + j]]
@@ -108,7 +115,7 @@ def tasks_in(shapes: Shapes | None, problem: Problem, groups: int, row: Ints, j:
 
 @inlined
 def shape_job(shapes: Shapes | None, groups: int, row: Ints, j: int) -> None:
-    """Give one job the shape that a plan chooses."""
+    """Write the tasks, times, ... of the shape that the plan `row` chooses for job `j` into the problem's columns."""
     if shapes is None:
         return
     at = shapes.first[j] + row[choices_begin(shapes.first.size - 1, groups) + j]
@@ -128,7 +135,7 @@ def shape_job(shapes: Shapes | None, groups: int, row: Ints, j: int) -> None:
 
 @inlined
 def shape_all(shapes: Shapes | None, groups: int, row: Ints) -> None:
-    """Give every job the shape that a plan chooses."""
+    """Write the shape that the plan `row` chooses for each job into the problem's columns."""
     if shapes is None:
         return
     for j in range(shapes.first.size - 1):
@@ -137,7 +144,7 @@ def shape_all(shapes: Shapes | None, groups: int, row: Ints) -> None:
 
 @inlined
 def inherit_shape(shapes: Shapes | None, groups: int, parent: Ints, child: Ints, j: int) -> None:
-    """Give one job of the plan `child` the shape that it has in `parent`."""
+    """Copy the choice of job `j`'s shape from the plan `parent` into the plan `child`."""
     if shapes is None:
         return
     at = choices_begin(shapes.first.size - 1, groups) + j

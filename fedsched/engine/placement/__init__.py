@@ -1,4 +1,4 @@
-"""Placement rules: which free nodes, as counts per group, a job takes.
+"""Placement rules: each chooses the free nodes that a job takes, as a number per node group.
 
-In come a job and the free nodes. Out go the counts, or that the job does not fit.
+A rule gets a job and the free nodes. It returns whether the job fits, and fills in the numbers if it does.
 """

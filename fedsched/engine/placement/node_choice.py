@@ -1,4 +1,4 @@
-"""Placement rules: which of the free nodes a job takes, as counts per group.
+"""Placement rules: functions that choose which of the free nodes a job takes, as a number per node group.
 
 Numbers in brackets are those of docs/readings.
 """
@@ -172,7 +172,10 @@ def _fill_largest_chunks(groups: Groups, need: int, free: Ints, caps: Ints, row:
 def fill_demand(
     extras: Extras | None, groups: Groups, j: int, tasks: int, bandwidth: float, counts: Ints, demand: Floats
 ) -> bool:
-    """Fill a job's demand on every uplink (eq. 1.2); return whether it sends anything between clusters."""
+    """Fill `demand` with the bandwidth that a job needs on each cluster's uplink (eq. 1.2).
+
+    `counts` are its nodes per group. Return whether it sends anything between clusters.
+    """
     if tasks_per_node.counts_tasks(extras, j):
         return tasks_per_node.fill_demand(extras, groups, j, bandwidth, counts, demand)
     communicates = False
@@ -228,9 +231,10 @@ def _spread(
 
 @inlined
 def place(problem: Problem, plan: Plan, j: int, free: Ints, load: Floats, state: State) -> bool:
-    """Fill `state.scratch.chosen` with the job's nodes per group out of `free`; return whether it fits.
+    """Choose a job's nodes among the nodes `free` in each group, by the plan's placement rule; return whether it fits.
 
-    `load` is the load of the uplinks at that time; only link-aware placement looks at it.
+    If it fits, `state.scratch.chosen` has the number of its nodes in each group. `load` is the load of the uplinks at
+    that time; only link-aware placement looks at it.
     """
     tasks = problem.tasks[j]
     caps, row = plan.caps, plan.cap_row[j]
@@ -309,25 +313,31 @@ def _place_on_groups(
 
 @inlined
 def fills_from_the_fastest(problem: Problem, plan: Plan) -> bool:
-    """Return whether jobs take the fastest free nodes of one cluster: with fewer free nodes, no job ends sooner."""
+    """Return whether there is one cluster, and the placement rule takes its fastest free nodes first.
+
+    Then no job ends sooner with fewer free nodes.
+    """
     return problem.groups.uplink.size == 1 and plan.placement != Placement.EFFICIENT
 
 
 @inlined
 def uncontended_cost(problem: Problem, j: int, chosen: Ints) -> float:
-    """Return the time cost on these nodes while no uplink is saturated (eqs. 1.1, 1.7)."""
+    """Return the factor σ·PS + 1 − σ by which a job's duration grows on these nodes (eqs. 1.1, 1.7).
+
+    It holds while no uplink is saturated.
+    """
     return problem.sigma[j] * slowest(problem.groups, chosen) + (1.0 - problem.sigma[j])
 
 
 @inlined
 def planned_duration(problem: Problem, j: int, chosen: Ints) -> float:
-    """Return the duration that plans give a job on these nodes: estimate·(σ·PS + 1 − σ)."""
+    """Return the seconds that plans give a job on these nodes: estimate·(σ·PS + 1 − σ)."""
     return problem.estimate[j] * uncontended_cost(problem, j, chosen)
 
 
 @inlined
 def shortest_duration(problem: Problem, j: int, caps: Ints, row: int) -> float:
-    """Return the job's planned duration on the fastest nodes that its caps allow."""
+    """Return the job's planned duration, in seconds, on the fastest nodes of the machine that its caps allow."""
     groups = problem.groups
     need = problem.tasks[j]
     slowdown = 0.0

@@ -1,9 +1,10 @@
 """Jobs with several tasks per node: what they send between clusters, and how many nodes they take [76].
 
-Everywhere else a job's `tasks` are its nodes. If nodes of different groups hold different numbers of a job's tasks
-(the job is uneven), its number of nodes depends on the placement, and `tasks` is the fewest. Every function takes the
-extras first, and is compiled to nothing if a problem has none. The arrays are empty if no job has several tasks per
-node and communicates, and none is uneven.
+Everywhere else a job's `tasks` are its nodes. A job is uneven if nodes of different groups hold different numbers of
+its tasks. Then its number of nodes depends on the placement, and `tasks` is the fewest.
+
+Every function takes the extras first, and is compiled to nothing if a problem has none. The arrays are empty if no job
+is uneven, and no job with several tasks per node communicates.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class TasksPerNode(NamedTuple):
 
 @inlined
 def is_uneven(extras: Extras | None, j: int) -> bool:
-    """Return whether nodes of different groups hold different numbers of a job's tasks."""
+    """Return whether a job is uneven: nodes of different groups hold different numbers of its tasks."""
     if extras is None:
         return False
     row = extras.standing.row
@@ -39,7 +40,7 @@ def is_uneven(extras: Extras | None, j: int) -> bool:
 
 @inlined
 def nodes_taken(extras: Extras | None, tasks: int, j: int, counts: Ints) -> int:
-    """Return how many nodes a job takes: the sum of its `counts` if it is uneven, else its `tasks`."""
+    """Return how many nodes a job takes: the sum of `counts` (per group) if it is uneven, else its `tasks`."""
     if is_uneven(extras, j):
         return counts.sum()
     return tasks
@@ -47,7 +48,7 @@ def nodes_taken(extras: Extras | None, tasks: int, j: int, counts: Ints) -> int:
 
 @inlined
 def counts_tasks(extras: Extras | None, j: int) -> bool:
-    """Return whether a job's demand on uplinks counts its tasks, not its nodes."""
+    """Return whether a job's demand on uplinks is computed from its tasks, not its nodes."""
     if extras is None:
         return False
     each = extras.standing.each
@@ -65,9 +66,10 @@ def _on_a_node(per_node: TasksPerNode, j: int, g: int) -> int:
 def fill_demand(
     extras: Extras | None, groups: Groups, j: int, bandwidth: float, counts: Ints, demand: Floats
 ) -> bool:
-    """Fill the demand of such a job on every uplink (eq. 1.2); return whether it sends anything between clusters.
+    """Fill `demand` with the bandwidth that a job needs on each cluster's uplink, counted by its tasks (eq. 1.2).
 
-    One node may not be full: the last of the job's nodes that hold more tasks than there are empty places.
+    Return whether it sends anything between clusters. `counts` are its nodes per group. If there are more places than
+    tasks, the last of its nodes that holds more tasks than there are empty places has these.
     """
     if extras is None:
         return False
@@ -94,12 +96,12 @@ def fill_demand(
 
 
 def tasks_per_node_of(problem: Problem) -> TasksPerNode | None:
-    """Return the tasks per node of a problem's jobs; None if it keeps none."""
+    """Return the arrays of tasks per node of a problem's jobs; None if it has none."""
     return None if problem.extras is None or not problem.extras.standing.each.size else problem.extras.standing
 
 
 def rows_of(per_node: TasksPerNode, jobs: Ints | slice) -> TasksPerNode:
-    """Return the tasks per node of some of the jobs."""
+    """Return the arrays of tasks per node of only the given jobs, read-only."""
     each, tasks, row = (np.ascontiguousarray(column[jobs] if column.size else column) for column in per_node[:3])
     for column in (each, tasks, row):
         column.setflags(write=False)
@@ -107,7 +109,7 @@ def rows_of(per_node: TasksPerNode, jobs: Ints | slice) -> TasksPerNode:
 
 
 def with_tasks(problem: Problem, tasks: Ints) -> Problem:
-    """Return the problem with these total tasks of its jobs; unchanged if it keeps no tasks per node."""
+    """Return the problem with other total tasks of its jobs; unchanged if it has no arrays of tasks per node."""
     per_node = tasks_per_node_of(problem)
     if per_node is None or problem.extras is None:
         return problem
@@ -115,7 +117,10 @@ def with_tasks(problem: Problem, tasks: Ints) -> Problem:
 
 
 def tasks_in_all(problem: Problem, jobs: Ints) -> tuple[Ints, Ints]:
-    """Return the most tasks per node of each of these jobs, and its total tasks, as its communication counts them."""
+    """Return for each of these jobs the most tasks on one node, and its total tasks.
+
+    Jobs with communication that is not counted by tasks have 1 per node, and their nodes as tasks.
+    """
     per_node = tasks_per_node_of(problem)
     if per_node is None:
         return np.ones(jobs.size, dtype=np.int64), problem.tasks[jobs]
@@ -127,7 +132,10 @@ def tasks_in_all(problem: Problem, jobs: Ints) -> tuple[Ints, Ints]:
 
 
 def places_on(problem: Problem, jobs: Ints) -> tuple[Ints, Ints]:
-    """Return job x group: how many of a job's tasks a node holds (1 if not uneven); and each job's total tasks."""
+    """Return jobs × groups: how many of a job's tasks a node holds, 1 if the job is not uneven.
+
+    Also return how many of these a job needs: its total tasks if it is uneven, else its nodes.
+    """
     fits, tasks = np.ones((jobs.size, problem.groups.nodes.size), dtype=np.int64), problem.tasks[jobs]
     per_node = tasks_per_node_of(problem)
     if per_node is None or not per_node.row.size:
@@ -138,7 +146,7 @@ def places_on(problem: Problem, jobs: Ints) -> tuple[Ints, Ints]:
 
 
 def most_nodes(problem: Problem) -> Ints:
-    """Return the most nodes that each job takes under any placement."""
+    """Return for each job the most nodes that it takes under any placement: its `tasks` unless it is uneven."""
     per_node = tasks_per_node_of(problem)
     if per_node is None or not per_node.row.size:
         return problem.tasks
@@ -147,7 +155,10 @@ def most_nodes(problem: Problem) -> Ints:
 
 
 def most_of_groups(problem: Problem, jobs: Ints, tasks: Ints) -> Ints:
-    """Return the most nodes of each group that these jobs, with these tasks, take: jobs × groups, or one column."""
+    """Return the most nodes of each group that these jobs can take: jobs × groups.
+
+    It is one column, `tasks`, if no job is uneven; `tasks` also counts for the jobs that are not.
+    """
     per_node = tasks_per_node_of(problem)
     if per_node is None or not per_node.row.size:
         return tasks[:, None]

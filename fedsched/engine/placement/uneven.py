@@ -1,8 +1,8 @@
-"""Placement of uneven jobs: nodes of different groups hold different numbers of their tasks [76].
+"""Placement of uneven jobs: nodes of different groups hold different numbers of a job's tasks [76].
 
-The rules are those of `node_choice.py`. A group's usable nodes count as the tasks they hold. Groups are taken in the
-rule's order until all tasks have a place; of the last group, only as many nodes as the remaining tasks need. What is
-left over or free in a cluster is still counted in nodes.
+The rules are those of `node_choice.py`, but a group's usable nodes count as the tasks that they hold. Groups are taken
+in the rule's order until all tasks have a place; of the last group, only as many nodes as the remaining tasks need.
+Left-over and free nodes of a cluster are still counted in nodes.
 """
 
 from __future__ import annotations
@@ -142,7 +142,10 @@ def _place(
 
 @inlined
 def place(extras: Extras | None, problem: Problem, plan: Plan, j: int, free: Ints, scratch: Scratch) -> bool:
-    """Fill `scratch.chosen` with an uneven job's nodes per group out of `free`; return whether it fits."""
+    """Choose nodes for an uneven job among the nodes `free` in each group; return whether it fits.
+
+    If it fits, `scratch.chosen` has the number of its nodes in each group.
+    """
     if extras is None:
         return False
     return _place(extras.standing, problem, plan.placement, j, free, plan.caps[plan.cap_row[j]], scratch)
@@ -150,7 +153,10 @@ def place(extras: Extras | None, problem: Problem, plan: Plan, j: int, free: Int
 
 @inlined
 def slowest_needed(extras: Extras | None, groups: Groups, j: int, caps: Ints, row: int) -> float:
-    """Return the slowdown of the slowest node of an uneven job on the fastest nodes that its caps allow."""
+    """Return the slowdown (1/speed) of the slowest node that an uneven job needs.
+
+    It takes the fastest nodes of the machine that its caps allow.
+    """
     slowdown = 0.0
     if extras is None:
         return slowdown

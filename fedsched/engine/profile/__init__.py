@@ -1,4 +1,4 @@
-"""What is free, and when: nodes, uplink loads and pools over the breakpoints of a plan.
+"""Profiles: what is planned to be free over time (nodes, uplink loads and pools), as values at breakpoints.
 
-In come planned starts and ends. Out goes the first time at which a job fits.
+A profile is filled from planned starts and ends. Searches return the first time at which a job fits.
 """

@@ -1,4 +1,7 @@
-"""Searches, insertions and subtractions in a contiguous stretch of a profile's breakpoints."""
+"""Searches, insertions and subtractions on rows of a profile; each row is a breakpoint: what is free from a time on.
+
+All functions here work on contiguous rows.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ NOW = constant(0)  # the breakpoint of now
 
 @by_reference
 class Blocks(NamedTuple):
-    """A kept plan of one group: its planned starts and, if it is long, its breakpoints in blocks."""
+    """Additional arrays of a kept plan on one node group: its planned starts, and the blocks of a long profile."""
 
     number: Ints  # indexed by BlockNumber
     due: Ints  # heap of the jobs that wait for their planned starts (dispatch/planned_starts.py)
@@ -24,7 +27,7 @@ class Blocks(NamedTuple):
 
 
 class BlockNumber(IntEnum):
-    """Integers of a kept plan of one group."""
+    """Indices into `Blocks.number`, the integers of a kept plan on one node group."""
 
     DUE = 0  # entries of the heap
     PLACES = 1  # blocks; 0: the breakpoints are contiguous
@@ -33,7 +36,7 @@ class BlockNumber(IntEnum):
 
 
 class BlockRow(IntEnum):
-    """Rows of the table of blocks."""
+    """Row numbers of the table that describes the blocks of a long profile, one column per block."""
 
     ROOM = 0  # the slot that holds its breakpoints
     SIZE = 1
@@ -43,7 +46,7 @@ class BlockRow(IntEnum):
 
 @inlined
 def first_at(profile: Profile, time: float, first: int, rows: int) -> int:
-    """Return the first breakpoint from `first` on that is not before `time`, or `rows`."""
+    """Return the first breakpoint from `first` on with a time that is not before `time`; `rows` if there is none."""
     low, high = first, rows
     while low < high:
         middle = (low + high) >> 1
@@ -56,7 +59,7 @@ def first_at(profile: Profile, time: float, first: int, rows: int) -> int:
 
 @inlined
 def first_with(totals: Ints, first: int, rows: int, tasks: int) -> int:
-    """Return the first breakpoint from `first` on with at least `tasks` free nodes in total, or `rows`."""
+    """Return the first breakpoint from `first` on with at least `tasks` free nodes in total; else `rows`."""
     rest = totals[first:rows]
     for i in range(rest.size):
         if rest[i] >= tasks:
@@ -66,7 +69,10 @@ def first_with(totals: Ints, first: int, rows: int, tasks: int) -> int:
 
 @inlined
 def first_without(profile: Profile, first: int, rows: int, tasks: int, end: float) -> int:
-    """Return the first breakpoint from `first` on and before `end` with fewer free nodes in total; or `rows`."""
+    """Return the first breakpoint from `first` on with fewer than `tasks` free nodes in total.
+
+    It is `rows` if there is none before the time `end`.
+    """
     times, totals = profile.time[first:rows], profile.total[first:rows]
     for i in range(times.size):
         if times[i] >= end:
@@ -78,7 +84,7 @@ def first_without(profile: Profile, first: int, rows: int, tasks: int, end: floa
 
 @inlined
 def insert_time(times: Floats, place: int, rows: int, time: float) -> None:
-    """Insert a time at `place`, and shift the rows from there on."""
+    """Insert a time at index `place`; the entries from there to `rows` move up by one."""
     later, carried = times[place : rows + 1], time
     for i in range(later.size):
         here = later[i]
@@ -88,7 +94,7 @@ def insert_time(times: Floats, place: int, rows: int, time: float) -> None:
 
 @inlined
 def repeat_before(values: Ints, place: int, rows: int) -> None:
-    """Insert a copy of the row before `place` there, and shift the rows from `place` on."""
+    """Insert a copy of the entry before `place` at `place`; the entries from there to `rows` move up by one."""
     tail = values[place - 1 : rows + 1]
     carried = tail[0]
     for i in range(1, tail.size):
@@ -99,7 +105,7 @@ def repeat_before(values: Ints, place: int, rows: int) -> None:
 
 @inlined
 def take(values: Ints, begin: int, end: int, nodes: int) -> None:
-    """Subtract `nodes` from every row from `begin` on and before `end`."""
+    """Subtract `nodes` from the entries `begin` to `end` − 1."""
     span = values[begin:end]
     for i in range(span.size):
         span[i] -= nodes
@@ -107,7 +113,7 @@ def take(values: Ints, begin: int, end: int, nodes: int) -> None:
 
 @inlined
 def least_of(values: Ints, begin: int, end: int, least: int) -> int:
-    """Return the minimum of `least` and the rows from `begin` on and before `end`."""
+    """Return the minimum of `least` and the entries `begin` to `end` − 1."""
     span = values[begin:end]
     for i in range(span.size):
         least = min(least, span[i])

@@ -1,4 +1,4 @@
-"""What is free, and when: the profile of nodes, loads and pools over the breakpoints of a plan [8, 12, 22, 31].
+"""The profile: nodes, uplink loads and pools that are free from each breakpoint in time on [8, 12, 22, 31].
 
 A plan with reservations fills the profile with what the running jobs leave free, finds windows and subtracts them.
 """
@@ -38,7 +38,7 @@ ROUNDING = 1e-12  # margin, relative to the clock, by which the search for candi
 
 @inlined
 def planned_load(problem: Problem, state: State, time: float, load: Floats) -> None:
-    """Fill `load` with the planned load of every uplink at `time`, after now, by the running jobs [22]."""
+    """Fill `load` with the planned load of each uplink at `time`, which is after now, by the running jobs [22]."""
     now = state.clock[Clock.NOW]
     load[:] = 0.0
     for i in range(state.counter[Counter.SPANNING]):
@@ -50,7 +50,10 @@ def planned_load(problem: Problem, state: State, time: float, load: Floats) -> N
 
 @part
 def fill_profile(problem: Problem, plan: Plan, state: State) -> None:
-    """Fill the profile from now on: nodes become free at planned ends of running jobs, and nodes close and open."""
+    """Fill the profile anew from now on, without reservations.
+
+    Nodes become free at the planned ends of running jobs, and nodes close and open by the calendar.
+    """
     now = state.clock[Clock.NOW]
     long_profile.join_blocks(state.profile)
     state.counter[Counter.BREAKPOINTS] = _fill_times(problem.extras, state.extras, problem, state)
@@ -210,7 +213,10 @@ def _break_at(extras: Extras | None, state: State, time: float, first: int, with
 
 @inlined
 def reserve_window(problem: Problem, plan: Plan, state: State, j: int, begin: int, end_time: float) -> None:
-    """Reserve the nodes in `state.scratch.chosen`, and the job's pools, from breakpoint `begin` up to `end_time`."""
+    """Subtract the nodes in `state.scratch.chosen`, and the job's pools, from breakpoint `begin` up to time `end_time`.
+
+    A breakpoint is inserted at `end_time` if there is none.
+    """
     profile, chosen = state.profile, state.scratch.chosen
     link_aware = _tracks_loads(plan, state)
     _cover_until(problem.extras, state.extras, problem, plan, state, end_time)
@@ -272,7 +278,10 @@ def _fits_from(problem: Problem, plan: Plan, state: State, j: int, begin: int) -
 
 @inlined
 def first_fit(problem: Problem, plan: Plan, state: State, j: int) -> int:
-    """Return the first breakpoint from which the job can run, its nodes in `state.scratch.chosen`; or -1."""
+    """Return the first breakpoint from which the job can run until its planned end; -1 if there is none.
+
+    If there is one, `state.scratch.chosen` has its nodes in each group.
+    """
     return _first_fit(problem.extras, state.extras, problem, plan, state, j)
 
 
@@ -343,13 +352,13 @@ def _first_in_profile(problem: Problem, plan: Plan, state: State, j: int) -> int
 
 @inlined
 def row_of_now(state: State) -> int:
-    """Return the breakpoint of now."""
+    """Return the row of the breakpoint of now, the first one of the profile."""
     return long_profile.first_row(state.profile) if long_profile.are_in_use(state.profile) else NOW
 
 
 @inlined
 def next_below(state: State, nodes: int) -> int:
-    """Return the first breakpoint after now with fewer free nodes in all, or -1."""
+    """Return the first breakpoint after now with fewer than `nodes` free nodes in total; -1 if there is none."""
     if long_profile.are_in_use(state.profile):
         return long_profile.first_below(state.profile, nodes)
     rows = state.counter[Counter.BREAKPOINTS]
@@ -359,7 +368,10 @@ def next_below(state: State, nodes: int) -> int:
 
 @inlined
 def could_start(problem: Problem, state: State, j: int, first: int) -> bool:
-    """Return whether enough nodes are free from breakpoint `first` until the job's earliest end if it starts now."""
+    """Return whether the total of free nodes is enough for a job that starts now, from breakpoint `first` on.
+
+    It is checked until the job's earliest end.
+    """
     profile = state.profile
     end = state.clock[Clock.NOW] + state.shortest[j] * (1.0 - ROUNDING)
     if long_profile.are_in_use(profile):
@@ -370,7 +382,7 @@ def could_start(problem: Problem, state: State, j: int, first: int) -> bool:
 
 @inlined
 def drop_past(problem: Problem, plan: Plan, state: State) -> None:
-    """Make `now` the first breakpoint of the kept plan."""
+    """Drop the breakpoints of the kept plan that are over, so that the first one is at now."""
     _cover_until(problem.extras, state.extras, problem, plan, state, state.clock[Clock.NOW])
     profile = state.profile
     now = state.clock[Clock.NOW]

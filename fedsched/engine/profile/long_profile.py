@@ -1,12 +1,11 @@
-"""A long profile of one group in blocks of breakpoints, each with its fewest and its most free nodes.
+"""A long profile of one node group, in blocks of breakpoints, each with its fewest and its most free nodes.
 
 The breakpoints of a short profile are contiguous, and a scan of them is the quickest search. A long profile is split
 into blocks. Inserting a breakpoint then shifts only those of its block. A search skips blocks that cannot hold what it
-looks for, and begins at the job's floor, a lower bound on its start (dispatch/earliest_start_bounds.py). The results
-are the same.
+looks for, and begins at a lower bound on the job's start (dispatch/earliest_start_bounds.py). The results are the same.
 
-The breakpoints of a block are contiguous rows of the profile, in a room (a slot) for BLOCK of them. Places number the
-blocks in the order of time. Callers see only rows.
+The breakpoints of a block are contiguous rows of the profile, in a slot for BLOCK rows. Places number the blocks in the
+order of time. Callers see only rows.
 """
 
 from __future__ import annotations
@@ -39,13 +38,13 @@ EMPTY, ONE = constant(0), constant(1)
 
 @inlined
 def are_in_use(profile: Profile) -> bool:
-    """Return whether the profile is in blocks."""
+    """Return whether the profile is split into blocks."""
     return profile.blocks.number[BlockNumber.PLACES] > 0
 
 
 @inlined
 def join_blocks(profile: Profile) -> None:
-    """Go back to contiguous breakpoints, as a plan is made anew."""
+    """Mark the profile as not split into blocks, because a plan is made anew; its contents are not moved."""
     profile.blocks.number[BlockNumber.PLACES] = 0
 
 
@@ -70,7 +69,7 @@ def _measure(profile: Profile, place: int) -> None:
 
 @part
 def split_into_blocks(profile: Profile, rows: int) -> None:
-    """Split the first `rows` breakpoints, which are contiguous, into blocks."""
+    """Split the first `rows` breakpoints of the profile, which are contiguous, into blocks; drop all start bounds."""
     blocks = profile.blocks
     places = (rows + BLOCK - 1) // BLOCK
     for place in range(places):
@@ -84,7 +83,7 @@ def split_into_blocks(profile: Profile, rows: int) -> None:
 
 @inlined
 def first_row(profile: Profile) -> int:
-    """Return the breakpoint of now."""
+    """Return the row of the breakpoint of now, the first one of the profile."""
     return _first_row(profile, profile.blocks.number[BlockNumber.PAST])
 
 
@@ -156,7 +155,10 @@ def reserve(
     begin: float,
     end: float,
 ) -> None:
-    """Reserve a job's nodes, and its pools, from the breakpoint at `begin` up to `end`."""
+    """Subtract a job's `tasks` nodes, and its pools, from the breakpoint at the time `begin` up to the time `end`.
+
+    A breakpoint is inserted at `end` if there is none.
+    """
     _break_at(extras, extra_state, profile, end)
     place, past = _place_at(profile, begin), profile.blocks.number[BlockNumber.PLACES]
     row = first_at(profile, begin, _first_row(profile, place), _end_row(profile, place))
@@ -224,7 +226,10 @@ def _pools_suffice(
 def first_window(
     extras: Extras | None, extra_state: ExtraState | None, profile: Profile, j: int, tasks: int, duration: float
 ) -> int:
-    """Return the first breakpoint from which enough nodes, and the job's pools, are free for `duration`; or -1."""
+    """Return the row of the first breakpoint from which a job can run for `duration` seconds; -1 if there is none.
+
+    At least `tasks` nodes, and the job's pools, are free for so long.
+    """
     blocks = profile.blocks
     floor, searched = bound_of(blocks.floor, tasks, duration), False
     place = _place_at(profile, floor)
@@ -248,7 +253,7 @@ def first_window(
 
 @part
 def has_room_until(profile: Profile, begin: float, tasks: int, until: float) -> bool:
-    """Return whether `tasks` nodes are free at each breakpoint from `begin` on and before `until`."""
+    """Return whether `tasks` nodes are free at each breakpoint from the time `begin` on and before `until`."""
     place = _place_at(profile, begin)
     row = first_at(profile, begin, _first_row(profile, place), _end_row(profile, place))
     return _next_without(profile, place, row, tasks, until)[0] == profile.blocks.number[BlockNumber.PLACES]
@@ -256,7 +261,7 @@ def has_room_until(profile: Profile, begin: float, tasks: int, until: float) -> 
 
 @part
 def first_below(profile: Profile, tasks: int) -> int:
-    """Return the first breakpoint after now with fewer free nodes, or -1."""
+    """Return the row of the first breakpoint after now with fewer than `tasks` free nodes; -1 if there is none."""
     past, places = profile.blocks.number[BlockNumber.PAST], profile.blocks.number[BlockNumber.PLACES]
     place, row = _next_without(profile, past, first_row(profile) + 1, tasks, float("inf"))
     return row if place < places else NOWHERE
@@ -264,7 +269,7 @@ def first_below(profile: Profile, tasks: int) -> int:
 
 @part
 def drop_until(extras: Extras | None, extra_state: ExtraState | None, profile: Profile, now: float) -> None:
-    """Make `now` the first breakpoint."""
+    """Drop the breakpoints that are over at `now`, so that the first one is at `now`."""
     number, table = profile.blocks.number, profile.blocks.place
     place = _place_at(profile, now)
     number[BlockNumber.PAST] = place
@@ -284,7 +289,10 @@ def drop_until(extras: Extras | None, extra_state: ExtraState | None, profile: P
 
 @inlined
 def add_last(extras: Extras, extra_state: ExtraState, profile: Profile) -> int:
-    """Append a breakpoint that so far has only the pools of the one before it; return its row."""
+    """Append a breakpoint, in a new block if the last one is full; return its row.
+
+    Its pools are those of the one before it; time and free nodes are still to be set.
+    """
     place = profile.blocks.number[BlockNumber.PLACES] - 1
     before = _end_row(profile, place) - 1
     if profile.blocks.place[BlockRow.SIZE, place] == BLOCK:
@@ -298,5 +306,5 @@ def add_last(extras: Extras, extra_state: ExtraState, profile: Profile) -> int:
 
 @inlined
 def update_last(profile: Profile) -> None:
-    """Update the last block's fewest and most free nodes for its new breakpoint."""
+    """Compute the fewest and the most free nodes of the last block again, as a breakpoint was added to it."""
     _measure(profile, profile.blocks.number[BlockNumber.PLACES] - 1)

@@ -1,4 +1,4 @@
-"""The queue of waiting jobs and the indexes that find the next job that may fit.
+"""The queue of waiting jobs, and indexes that find the next job that may fit.
 
-In come jobs that join or leave. Out goes the next candidate, in time logarithmic in the queue's length.
+Jobs join and leave. A scan asks for the next candidate, which is found in time logarithmic in the queue's length.
 """

@@ -7,9 +7,8 @@ free nodes that its jobs may use, now and beside the reservation; it is 0 if one
 jobs that need more than the room of their tree. The trees are interleaved node by node, so that a scan descends all of
 them at once.
 
-Other modules need to know little of the index:
-before a scan they call `let_join`, which adds the jobs that have joined the queue since the last scan. The scan itself
-removes jobs that it meets and that are no longer queued.
+Other modules need to know little of the index: before a scan they call `add_new_jobs`, which adds the jobs that have
+joined the queue since the last scan. The scan itself removes jobs that it meets and that are no longer queued.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ SHORT = flag(True)
 
 
 def index_size(leaves: int) -> int:
-    """Return how many numbers the index of a queue with `leaves` leaves takes."""
+    """Return the length of the array that holds the index of a queue with `leaves` leaves."""
     return TREES + MOST_ROWS * 2 * leaves
 
 
@@ -56,7 +55,10 @@ def _scanned(plan: Plan, state: State) -> Queue:
 
 @inlined
 def begin(problem: Problem, plan: Plan, state: State) -> None:
-    """Empty the index, for a run or another plan; it is in use only if it can help scans."""
+    """Empty the index, for a new run or another plan, and decide whether it is in use.
+
+    It is if jobs differ in the nodes or pools that they may use, in few enough ways, and the queue's order is fixed.
+    """
     number, leaves = state.classes.number, state.queue.tasks.size >> 1
     rows = plan.caps.shape[0] << min(pools.bits(problem.extras), MOST_ROWS)
     number[ClassNumber.ROWS] = number[ClassNumber.ROOMED] = 0
@@ -92,7 +94,7 @@ def _set_path(rooms: Ints, rows: int, row: int, node: int, tasks: int) -> None:
 
 @inlined
 def note_joined(problem: Problem, plan: Plan, state: State, j: int) -> None:
-    """Add a queued job to the index."""
+    """Add a queued job to the index, if the index is in use."""
     rows, queue = state.classes.number[ClassNumber.ROWS], _scanned(plan, state)
     if rows > 0:
         leaf = (queue.tasks.size >> 1) + queue.position[j]
@@ -101,7 +103,7 @@ def note_joined(problem: Problem, plan: Plan, state: State, j: int) -> None:
 
 @inlined
 def note_left(problem: Problem, plan: Plan, state: State, j: int) -> None:
-    """Remove a job that leaves the queue from the index."""
+    """Remove a job that leaves the queue from the index, if it is there."""
     rows, queue, rooms = state.classes.number[ClassNumber.ROWS], _scanned(plan, state), state.classes.rooms
     if rows > 0:
         leaf, row = (queue.tasks.size >> 1) + queue.position[j], _row_of(problem, plan, j)
@@ -111,7 +113,7 @@ def note_left(problem: Problem, plan: Plan, state: State, j: int) -> None:
 
 @inlined
 def add_new_jobs(problem: Problem, plan: Plan, state: State) -> None:
-    """Add the jobs that have joined the queue since the last scan."""
+    """Add the jobs that have joined the queue since the last scan to the index, if the index is in use."""
     number, queue = state.classes.number, _scanned(plan, state)
     rows, first = number[ClassNumber.ROWS], number[ClassNumber.ROOMED]
     if rows == 0:
@@ -127,7 +129,10 @@ def add_new_jobs(problem: Problem, plan: Plan, state: State) -> None:
 
 @inlined
 def only_new_jobs_may_fit(problem: Problem, plan: Plan, state: State) -> bool:
-    """Return whether no job in the index has room, and the jobs that joined since are in queue order."""
+    """Return whether a scan may look only at the jobs that have joined the queue since the last scan.
+
+    It may if no job in the index fits into the free nodes that it may use, and the new jobs joined in queue order.
+    """
     number, rooms, position = state.classes.number, state.classes.rooms, _scanned(plan, state).position
     rows, last = number[ClassNumber.ROWS], -1
     for i in range(number[ClassNumber.ROOMED], joined_count(state.extras, state.counter[Counter.ARRIVED])):
@@ -151,7 +156,10 @@ def next_new_job(problem: Problem, state: State) -> int:
 
 @inlined
 def next_small(problem: Problem, plan: Plan, state: State, queue: Queue, position: int, free: int) -> int:
-    """Return the first position from `position` on with a job that may fit into what is free, or -1."""
+    """Return the first position from `position` on with a job that may fit on the free nodes it may use, or -1.
+
+    If the index is not in use, the job needs at most `free` nodes.
+    """
     if state.classes.number[ClassNumber.ROWS] > 0:
         return _next_with_room(state.extras, plan.caps, state.free, state.scratch.extra, state.classes.number,
                                state.classes.rooms, queue.tasks, queue.shortest, position, NEVER)  # fmt: skip
@@ -162,9 +170,9 @@ def next_small(problem: Problem, plan: Plan, state: State, queue: Queue, positio
 def next_candidate(
     problem: Problem, plan: Plan, state: State, queue: Queue, position: int, free: int, window: float, beside: int
 ) -> int:
-    """Return the first position from `position` on with a job that may fit beside the reservation, or -1.
+    """Return the first position from `position` on with a job that may fit beside EASY's reservation, or -1.
 
-    It may fit into what is free now, and it may end within `window` or fit into what stays free.
+    The job may fit on the nodes free now; and it lasts at most `window` seconds, or may fit on those that stay free.
     """
     if state.classes.number[ClassNumber.ROWS] > 0:
         return _next_with_room(state.extras, plan.caps, state.free, state.scratch.extra, state.classes.number,

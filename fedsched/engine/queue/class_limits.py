@@ -1,4 +1,7 @@
-"""Which jobs of each class may start now: the most nodes of a job, and the greatest key."""
+"""Which jobs of each class of a grouped queue may start now: up to how many nodes, and up to which key.
+
+A key is a job's estimate, or its tasks if no reservation counts.
+"""
 
 from __future__ import annotations
 
@@ -60,9 +63,10 @@ def _measure_room(problem: Problem, plan: Plan, state: State, tables: Tables, s:
 
 @part
 def measure(problem: Problem, plan: Plan, state: State, tables: Tables, window: float) -> None:
-    """Compute the rooms of the sets, and the limits of their classes, which are in ascending order of tasks.
+    """Compute how many nodes a job of each set can get now, and beside the reservation; and each class's greatest key.
 
-    A class's limit assumes the fastest free nodes, as many as its smallest job needs: no job starts on faster ones.
+    A job with a greater key cannot start. The limit assumes the fastest free nodes, as many as the class's smallest job
+    needs. Classes are in ascending order of tasks.
     """
     groups, free, limited = problem.groups, state.free, state.scratch.limited
     for g in range(limited.size):

@@ -1,4 +1,7 @@
-"""The arrays of a grouped queue, as views of only two arrays: every array of the state is passed in every call."""
+"""The tables of a queue that is grouped into classes, as views of only two arrays.
+
+Every array of the state costs time in every call, so they are few.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ NUMBERS = constant(len(ClassNumber))
 
 
 class ClassColumn(IntEnum):
-    """Columns of the table of classes."""
+    """Column numbers of the table of classes: where a class's jobs and its tree are, and its next candidate."""
 
     SET = 0
     TASKS = 1  # the least of its jobs
@@ -33,7 +36,7 @@ class ClassColumn(IntEnum):
 
 
 class SetColumn(IntEnum):
-    """Columns of the table of sets of groups."""
+    """Column numbers of the table of sets: jobs that may use the same node groups and need the same pools."""
 
     ROOM = 0  # nodes of the largest job that may be placed
     BESIDE = 1  # the same beside the reservation
@@ -41,7 +44,7 @@ class SetColumn(IntEnum):
 
 
 class ClassRow(IntEnum):
-    """Floating-point numbers of each class."""
+    """Row numbers of the floating-point numbers of each class: the range of σ, and the greatest keys that may start."""
 
     LEAST_SIGMA = 0
     MOST_SIGMA = 1
@@ -54,7 +57,7 @@ COLUMNS, ROWS = constant(len(ClassColumn)), constant(len(ClassRow))
 
 @by_reference
 class Tables(NamedTuple):
-    """Tables of the classes, of the sets of groups, and of the jobs, which have places class by class.
+    """The tables of a grouped queue: its classes, the sets of node groups, and the jobs, with places class by class.
 
     A job's key is its estimate, or its tasks if no reservation counts. Of two jobs of a class with equal nodes, the one
     with the smaller key may start whenever the other may.
@@ -73,7 +76,7 @@ class Tables(NamedTuple):
 
 
 def tables_size(jobs: int, groups: int, pools: int) -> tuple[int, int]:
-    """Return how many integers and how many floats the tables of a queue take."""
+    """Return the lengths of the two arrays, of integers and of floats, that hold the tables of a queue."""
     of_classes, of_sets = MOST_CLASSES * COLUMNS, MOST_SETS * (SetColumn.USABLE + groups + pools)
     nodes = 4 * (jobs // int(BLOCK) + MOST_CLASSES)  # a tree has less than four for each block
     return NUMBERS + of_classes + of_sets + CELLS + 3 * jobs, MOST_CLASSES * ROWS + jobs + nodes
@@ -81,7 +84,7 @@ def tables_size(jobs: int, groups: int, pools: int) -> tuple[int, int]:
 
 @inlined
 def tables_of(state: State) -> Tables:
-    """Return the tables of a state that has room for them."""
+    """Return the tables of a state's queue, as views of its arrays, which have to be long enough for them."""
     whole, other, jobs = state.classes.number, state.classes.other, state.start.size
     columns = SetColumn.USABLE + state.free.size + pools.pool_count(state.extras)
     sets = NUMBERS + MOST_CLASSES * COLUMNS

@@ -1,4 +1,7 @@
-"""The trees of a grouped queue, one for each class: the least key of every stretch of its members."""
+"""The trees of a queue that is grouped into classes: one a class, with the least key of each stretch of jobs.
+
+A key is a job's estimate, or its tasks if no reservation counts.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ def _least_of_block(tables: Tables, k: int, block: int) -> float:
 
 @inlined
 def fill(tables: Tables, classes: int) -> None:
-    """Build the trees from the keys of the members."""
+    """Compute the trees of the first `classes` classes from the keys of their jobs."""
     for k in range(classes):
         least, leaves = tables.least[tables.table[k, ClassColumn.TREE] :], tables.table[k, ClassColumn.LEAVES]
         for block in range(leaves):
@@ -39,7 +42,7 @@ def fill(tables: Tables, classes: int) -> None:
 
 @inlined
 def set_key(tables: Tables, k: int, place: int, key: float) -> None:
-    """Set the key of a member of a class, and update the path above it."""
+    """Set the key of the job at `place` in class `k`, and update the tree above it."""
     least, leaves = tables.least[tables.table[k, ClassColumn.TREE] :], tables.table[k, ClassColumn.LEAVES]
     block = (place - tables.table[k, ClassColumn.FIRST]) // BLOCK
     tables.key[place] = key
@@ -62,7 +65,10 @@ def _fits(tables: Tables, k: int, place: int, needed: int) -> bool:
 
 @inlined
 def may_still_start(tables: Tables, tasks: Ints, k: int) -> bool:
-    """Return whether the candidate of a class may start on what is free by now; `tasks` are by position."""
+    """Return whether the candidate of class `k` may still start on the nodes that are free by now.
+
+    `tasks` is the number of tasks at each queue position.
+    """
     place = tables.table[k, ClassColumn.CANDIDATE]
     within = tables.key[place] <= tables.limits[ClassRow.LIMIT, k]
     return within and _fits(tables, k, place, tasks[tables.position_of[place]])
@@ -87,7 +93,11 @@ def _found_in_block(tables: Tables, tasks: Ints, order: Ints, start: Floats, k: 
 
 @part
 def seek(tables: Tables, tasks: Ints, order: Ints, start: Floats, k: int, place: int) -> None:
-    """Note the first member of a class from `place` on that may start, if there is one; `tasks` are by position."""
+    """Find the first job of class `k` from `place` on that may start, and note it as the class's candidate.
+
+    If there is none, the class has no candidate (ABSENT). Started jobs met on the way are removed. `tasks` is the
+    number of tasks at each queue position.
+    """
     first, leaves = tables.table[k, ClassColumn.FIRST], tables.table[k, ClassColumn.LEAVES]
     least, limit = tables.least[tables.table[k, ClassColumn.TREE] :], tables.limits[ClassRow.LIMIT, k]
     tables.table[k, ClassColumn.AT] = ABSENT

@@ -1,10 +1,11 @@
-"""Classes of queued jobs: jobs with the same usable groups and pools and, for backfilling, similar numbers of nodes.
+"""A queue grouped into classes, so that scans skip jobs that cannot start.
 
-A tree over the whole queue knows the least tasks and the shortest duration of each stretch. It does not know that the
-small jobs are not the short ones, or that they may not use the free nodes, or that these are slow: a search may try
-many jobs that cannot start. After many failed placements the queue is grouped. Each class has a tree with the least
-estimate of each stretch. What is free determines up to which estimate a job of the class may start. A scan merges the
-candidates of the classes in queue order: the same jobs start, but the jobs in between are skipped.
+Jobs of a class may use the same node groups and pools and, for backfilling, have similar numbers of nodes. A tree over
+the whole queue knows the least tasks and the shortest duration of each stretch. It does not know whether the small jobs
+are the short ones, or may use the free nodes, or whether these are slow. So a search may try many jobs that cannot
+start. After many failed placements the queue is grouped. Each class has a tree with the least estimate of each stretch.
+The free nodes determine up to which estimate a job of the class may start. A scan merges the candidates of the classes
+in queue order: the same jobs start, but the jobs in between are skipped.
 
 Other modules need to know nothing of this: a scan first adds the jobs that have arrived since the last scan, and
 removes started jobs that it meets.
@@ -116,10 +117,10 @@ def _find_buckets(problem: Problem, plan: Plan, order: Ints, most: int, bucket: 
 
 @inlined
 def begin_ungrouped(plan: Plan, state: State) -> None:
-    """Begin a run, or another plan, with an ungrouped queue; set how many failed placements it takes to group it.
+    """Mark the queue as not grouped, for a new run or another plan; set after how many failed placements it is grouped.
 
-    Only a long queue of a fixed order may be grouped, unless its jobs choose their shapes, or many may be parked
-    together (parked_jobs.py). Scans count the failed placements down.
+    Scans count these down. It is never grouped if it is short, its order changes with time, jobs choose their shapes,
+    or many may be parked together (parked_jobs.py).
     """
     number = state.classes.number
     number[ClassNumber.CLASSES] = 0
@@ -181,7 +182,10 @@ def _key(problem: Problem, plan: Plan, j: int) -> float:
 
 @part
 def group(problem: Problem, plan: Plan, state: State, queue: Queue) -> None:
-    """Group a queue into classes: by the groups that jobs may use, the pools they need and, for backfilling, tasks."""
+    """Group the queued and future jobs into classes: by usable node groups, needed pools and, for backfilling, tasks.
+
+    Build the tables and trees, with the keys of the jobs that have joined the queue. Jobs are no longer parked.
+    """
     limits.stop_parking(problem.extras, state.extras, state)
     tables, order = tables_of(state), queue.order
     sets = _find_sets(problem, plan, state, tables, order)
@@ -229,10 +233,10 @@ def _seek_in_all(tables: Tables, tasks: Ints, order: Ints, start: Floats, positi
 
 @part
 def first_of_classes(problem: Problem, plan: Plan, state: State, queue: Queue, position: int, window: float) -> int:
-    """Begin a scan of a grouped queue; return the first position from `position` on with a job that may start, or -1.
+    """Begin a scan of a grouped queue: return the first position from `position` on with a job that may start, or -1.
 
-    Beside a reservation the job ends within `window` or is small enough to run on; `window` is infinite if no
-    reservation counts.
+    Beside a reservation the job ends within `window` seconds, or needs few enough nodes to run on; `window` is infinite
+    if no reservation counts.
     """
     tables = tables_of(state)
     _add_new_jobs(problem, plan, state, queue, tables)
@@ -244,9 +248,9 @@ def first_of_classes(problem: Problem, plan: Plan, state: State, queue: Queue, p
 
 @part
 def next_of_classes(problem: Problem, plan: Plan, state: State, queue: Queue, window: float) -> int:
-    """Return the next position of a scan, after the one returned last, with a job that may start, or -1.
+    """Continue a scan of a grouped queue: return the next position with a job that may start, or -1.
 
-    Free nodes only become fewer during a scan.
+    It is after the position returned last. During a scan, free nodes only become fewer.
     """
     tables = tables_of(state)
     if tables.number[ClassNumber.ROOM_AT] != state.counter[Counter.FREE]:

@@ -1,10 +1,10 @@
-"""Incremental passes: until resources are freed, a pass looks only at jobs that joined since the last pass [11].
+"""Incremental passes: until resources are freed, a pass begins at the first job that joined since the last pass [11].
 
-Jobs that were refused are refused again: what is free, now and beside the head's reservation, has only become less,
-and a job ends no sooner on what is left. The reservation stays valid too; it is made only if a job could start beside
-it. This holds in one cluster that is filled from its fastest nodes on, with a fixed queue order, if jobs need nothing
-but nodes and pools: no limits, power caps or nodes that boot. Closings and openings, news of them, and nodes that pass
-from an ending job to a downtime count as freed resources.
+Jobs that were refused are refused again: what is free, now and beside the head's reservation, has only become less, and
+a job ends no sooner on what is left. The reservation stays valid too; it is made only if a job could start beside it.
+This holds in one cluster that is filled from its fastest nodes on, with a fixed queue order. Jobs must need nothing but
+nodes and pools: no limits, power caps or nodes that boot. Closings and openings, news of them, and nodes that pass from
+an ending job to a downtime count as freed resources.
 """
 
 from __future__ import annotations
@@ -34,13 +34,16 @@ def _may_be_incremental(problem: Problem, plan: Plan, state: State) -> bool:
 
 @inlined
 def reset(state: State) -> None:
-    """Discard the last pass: this one looks at all jobs."""
+    """Mark the last pass as not usable, so that this pass looks at all jobs."""
     state.counter[Counter.PLAN_HOLDS] = 0
 
 
 @inlined
 def set_head(problem: Problem, plan: Plan, state: State, head: int) -> None:
-    """Set the head that all jobs wait behind, without a reservation; note if the next pass may be incremental."""
+    """Store the head, the first job in queue order that cannot start; it has no reservation yet.
+
+    Note whether the next pass may be incremental.
+    """
     state.counter[Counter.PLANNED_TO] = state.queue.position[head] + 1
     state.counter[Counter.PLAN_HOLDS] = 1 if _may_be_incremental(problem, plan, state) else 0
     state.clock[Clock.SHADOW] = NEVER
@@ -48,26 +51,26 @@ def set_head(problem: Problem, plan: Plan, state: State, head: int) -> None:
 
 @inlined
 def head_of(state: State) -> int:
-    """Return the head, behind which all jobs wait."""
+    """Return the head stored by the last full pass: the first job in queue order that could not start."""
     return state.queue.order[state.counter[Counter.PLANNED_TO] - 1]
 
 
 @inlined
 def note_joined(state: State, j: int) -> None:
-    """Note that a job has joined the queue."""
+    """Note that a job has joined the queue: the next incremental pass begins no later than at its position."""
     state.counter[Counter.JOINED_FROM] = min(state.counter[Counter.JOINED_FROM], state.backfill.position[j])
 
 
 @inlined
 def note_complete(state: State) -> None:
-    """Note that a pass is complete: jobs that join from now on are new."""
+    """Note that a pass is complete: store the number of free nodes; only jobs that join from now on are new."""
     state.counter[Counter.FREE_BEFORE] = state.counter[Counter.FREE]
     state.counter[Counter.JOINED_FROM] = state.queue.position.size
 
 
 @inlined
 def is_incremental(state: State) -> bool:
-    """Return whether a pass may look at new jobs only.
+    """Return whether a pass may be incremental, which means that it only looks for jobs from the first new one on.
 
     It may if nothing was freed since the last pass, no job joined ahead of the head, and the head's start is not due.
     """

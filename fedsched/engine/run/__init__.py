@@ -1,4 +1,4 @@
-"""Runs of the event loop: one that can be paused and inspected, and batches of plans on several threads.
+"""Runs of the event loop: a simulation that can be paused and inspected, and batches of plans on several threads.
 
-In come problems and plans. Out go schedules and metric rows.
+They take problems and plans, and give schedules and rows of metrics.
 """

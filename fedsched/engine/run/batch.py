@@ -1,4 +1,4 @@
-"""Evaluation of many candidates of one problem at once, on one thread or several."""
+"""Evaluation of many candidate plans of one problem at once, by simulation, on one thread or several."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ SLICE = 20_000  # job placements between two looks at Ctrl-C: about ten millisec
 
 
 class Evaluator:
-    """Evaluates candidates of one problem; keeps a workspace per thread and rule, so a call allocates only its rows."""
+    """Simulates many candidate plans of one problem, and returns their metrics.
+
+    It keeps a workspace per thread and rule, so that a call allocates only its result.
+    """
 
     def __init__(self, problem: Problem, *, threads: int = 1, users: bool = False) -> None:
         if problem.running.size > 0:
@@ -60,7 +63,7 @@ class Evaluator:
         return self._spaces[needs]
 
     def default_caps(self) -> NDArray[np.int64]:
-        """Return the caps that forbid nothing: min(count, tasks) for every job and group."""
+        """Return the caps that forbid nothing, jobs × groups: the most nodes of each group that a job can take."""
         every = np.arange(self.problem.tasks.size)
         return np.minimum(self.problem.groups.nodes, most_of_groups(self.problem, every, self.problem.tasks))
 
@@ -72,7 +75,7 @@ class Evaluator:
         dispatch: ArrayLike = Dispatch.GREEDY,
         placement: ArrayLike = 0,
     ) -> Floats:
-        """Return one metric row per candidate.
+        """Simulate the candidates, and return one row of metrics per candidate; columns are those of `Column`.
 
         Parameters
         ----------
@@ -107,7 +110,10 @@ class Evaluator:
 
 
 def in_slices(work: Callable[[int, int, int], None], plans: int, *, jobs: int, threads: int) -> None:
-    """Call work(thread, first, last) over all plans: a part per thread, in slices between which Ctrl-C works."""
+    """Call work(thread, first, last) until it has been called for all plans, then return.
+
+    Each thread gets a part of them, in slices, so that Ctrl-C works in between; `last` is not included.
+    """
     threads = threads if plans >= 2 * threads else 1
     edges = np.linspace(0, plans, threads + 1).astype(int).tolist()
     step = plans_in_a_slice(jobs)
@@ -125,7 +131,7 @@ def in_slices(work: Callable[[int, int, int], None], plans: int, *, jobs: int, t
 
 
 def plans_in_a_slice(jobs: int) -> int:
-    """Return how many plans of `jobs` jobs a kernel evaluates before Python looks at Ctrl-C."""
+    """Return how many plans of `jobs` jobs are evaluated before Python looks at Ctrl-C: about ten milliseconds."""
     return max(1, SLICE // max(jobs, 1))
 
 

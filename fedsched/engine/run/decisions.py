@@ -1,4 +1,4 @@
-"""Decisions: instead of a dispatch pass, an agent outside the engine chooses one job after the other [32, 33].
+"""Decisions: in place of a dispatch pass, an agent outside the engine chooses the jobs to start [32, 33].
 
 The caller combines these steps: `next_pass` goes to the next instant, `look` says whether a decision is needed there,
 `decide` carries out the answer, `end_pass` goes on without one. A planner may also `reorder_queued` jobs.
@@ -48,7 +48,10 @@ def queued_rows(jobs: Any, queued: Ints) -> Ints:
 
 @inlined
 def next_pass(problem: Problem, plan: Plan, state: State) -> int:
-    """Go to the next instant (event, in the sequential reading), at which a pass is then due; return a Status."""
+    """Process the events of the next instant (or the next event, in the sequential reading), before its pass.
+
+    Return a Status: ASKED, DONE if all jobs have finished, or STUCK if no event is to come.
+    """
     counter = state.counter
     if counter[Counter.FINISHED] == problem.arrival.size + problem.running.size:
         return Status.DONE
@@ -66,9 +69,9 @@ def next_pass(problem: Problem, plan: Plan, state: State) -> int:
 
 @inlined
 def look(problem: Problem, plan: Plan, state: State, waiting: Ints, fits: NDArray[np.int8]) -> bool:
-    """Note the first waiting jobs in queue order, and which of them could start now; return whether any could.
+    """Fill `waiting` with the first waiting jobs in queue order, and `fits` with 1 for each that could start now.
 
-    If all waiting jobs are larger than what is free, nothing is noted, as no decision is needed.
+    Return whether any could. If all are larger than what is free, fill in nothing, as no decision is needed.
     """
     queue, free = state.queue, state.counter[Counter.FREE]
     if queue.tasks[1] > free:
@@ -90,7 +93,7 @@ def look(problem: Problem, plan: Plan, state: State, waiting: Ints, fits: NDArra
 
 @inlined
 def leave_places(waiting: Ints, fits: NDArray[np.int8], first: int) -> None:
-    """Mark the places from this one on as empty; behind an empty place all are empty already."""
+    """Mark the places of `waiting` from `first` on as empty, up to the first that is empty already."""
     for i in range(first, waiting.size):
         if waiting[i] == NO_JOB:
             break
@@ -100,17 +103,17 @@ def leave_places(waiting: Ints, fits: NDArray[np.int8], first: int) -> None:
 
 @inlined
 def end_pass(problem: Problem, state: State) -> None:
-    """End the pass, so that time goes on."""
+    """End the pass: rates of jobs are updated, and time can go on."""
     state.counter[Counter.PASS_DUE] = 0
     update_rates(problem, state)
 
 
 @inlined
 def decide(problem: Problem, plan: Plan, state: State, waiting: Ints, fits: NDArray[np.int8], answer: int) -> None:
-    """Start the job in the chosen place if it fits; else end the pass.
+    """Start the job at index `answer` of `waiting` if it fits; else end the pass.
 
     If no job runs and no event is to come, the first job starts instead. `waiting` and `fits` are what `look` has
-    noted; nothing has changed since.
+    filled in; nothing has changed since.
     """
     j = NO_JOB
     if 0 <= answer < waiting.size and fits[answer] == 1:
@@ -126,9 +129,9 @@ def decide(problem: Problem, plan: Plan, state: State, waiting: Ints, fits: NDAr
 
 @kernel
 def reorder_queued(problem: Problem, plan: Plan, state: State, jobs: Ints, places: Ints) -> None:
-    """Put queued jobs at these places of the queue: the first job at the first place, and so on.
+    """Put queued jobs at these places (positions) of the queue: the first job at the first place, and so on.
 
-    The places are those that these jobs held, in ascending order. Jobs that are not yet submitted keep later places.
+    The places are those that these jobs have now, in ascending order. All indexes of the queue begin anew.
     """
     begin_ungrouped(plan, state)
     candidate_index.begin(problem, plan, state)

@@ -1,7 +1,7 @@
-"""The evaluation of plans, one after the other: what users, searches, benchmarks and tests run.
+"""Evaluation of plans by simulation, one after the other, as users, searches, benchmarks and tests need it.
 
-A plan is one row of integers, `order (n) | caps (n × groups) | dispatch | placement`, and, if plans choose the jobs'
-shapes, `| choices (n)`. So selecting or copying a plan is copying a row.
+A plan is one row of integers, `order (n) | caps (n × groups) | dispatch | placement`. If plans choose the jobs' shapes,
+`| choices (n)` follows. So selecting or copying a plan is copying a row.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the parts of a plan's row are."""
+    """Tells where the parts of a plan (order, caps, rules, choices of shapes) are in its row of integers."""
 
     jobs: int
     groups: int
@@ -37,7 +37,7 @@ class Layout:
 
     @property
     def length(self) -> int:
-        """Return how many numbers a row has."""
+        """Return how many integers a row has."""
         return self._unshaped + self.jobs * self.shaped
 
     @property
@@ -46,7 +46,7 @@ class Layout:
 
     @property
     def keys_length(self) -> int:
-        """Return how many numbers a genome of keys has: one per job, and one per job and group."""
+        """Return how many numbers a genome has that a search decodes: one per job, and one per job and group."""
         return self.jobs * (1 + self.groups)
 
     def orders(self, rows: Ints) -> Ints:
@@ -62,11 +62,14 @@ class Layout:
         return rows[:, self._unshaped - RULES : self._unshaped]
 
     def choices(self, rows: Ints) -> Ints:
-        """Return which shapes the jobs of some rows have, as a view; 0 = the present one."""
+        """Return the number of each job's shape in some rows, as a view; 0 is the present shape."""
         return rows[:, self._unshaped :]
 
     def pack(self, orders: Ints, caps: Ints, rules: Ints, choices: Ints | None = None) -> Ints:
-        """Return rows made of their parts; jobs keep their present shapes unless `choices` says otherwise."""
+        """Return rows made of their parts: orders, caps, rules and choices of shapes.
+
+        If rows have choices, `choices=None` keeps the jobs' present shapes.
+        """
         parts = [orders, caps.reshape(len(orders), -1), rules]
         if self.shaped:
             parts.append(np.zeros_like(orders) if choices is None else choices)
@@ -82,7 +85,7 @@ def unpack_row(layout: Layout, row: NDArray[np.int64]) -> tuple[Ints, Ints, int,
 
 @by_reference
 class Common(NamedTuple):
-    """What the plans of a problem have in common."""
+    """What all plans of a problem share: the running jobs, and everything that rows do not contain."""
 
     shared: Plan  # gives what rows do not contain
     running: RunningJobs  # aligned with `Problem.running`
@@ -96,14 +99,14 @@ NO_JOB_IS_MISSING = np.zeros(0)
 
 
 def no_running_jobs(groups: int) -> RunningJobs:
-    """Return the empty set of running jobs, for this number of groups."""
+    """Return a RunningJobs without jobs, for this number of node groups."""
     none, rows = np.zeros(0), np.zeros(0, dtype=np.int64)
     return RunningJobs(0.0, rows, none, none, none, none, none, none, none, np.zeros((0, groups), dtype=np.int64))
 
 
 @inlined
 def plan_of(shared: Plan, jobs: int, groups: int, row: Ints) -> Plan:
-    """Return the row as the engine's Plan: views, no copies."""
+    """Return the Plan that a row of integers describes, with views of the row; `shared` gives the rest."""
     order = row[:jobs]
     end = jobs * (1 + groups)
     caps = row[jobs:end].reshape((jobs, groups))
@@ -152,7 +155,11 @@ def _without_end(problem: Problem, state: State) -> int:
 
 @part
 def rank_behind(problem: Problem, common: Common, state: State, status: int, metrics: Floats) -> int:
-    """Make a plan rank behind all plans in which more jobs finish [48]; return its Status."""
+    """Change a plan's metrics so that it ranks behind all plans in which more jobs finish [48]; return a Status.
+
+    Each job more that never finishes adds `common.missing`. If a job runs forever, nothing changes and the status is
+    STUCK, else it is DONE.
+    """
     if status == Status.STUCK and state.counter[Counter.RUNNING] > 0:
         return status  # a job runs forever
     if status == Status.STUCK:
@@ -168,7 +175,7 @@ def rank_behind(problem: Problem, common: Common, state: State, status: int, met
 
 @part
 def evaluate_row(problem: Problem, common: Common, row: Ints, state: State, user_sums: Floats, metrics: Floats) -> int:
-    """Simulate the plan and fill its metric row; return a Status."""
+    """Simulate one plan, given as a row, and fill `metrics` with its metrics; return a Status."""
     if problem.running.size > 0:
         _restore(problem, common.running, state)
     groups = problem.groups.nodes.size
@@ -205,7 +212,10 @@ def evaluate_rows(
     first: int,
     last: int,
 ) -> int:
-    """Fill the metric rows of plans first .. last − 1; return the first plan that cannot be simulated, or -1."""
+    """Simulate the plans in rows `first` to `last` − 1 and fill their rows of metrics.
+
+    Return -1, or the first row that cannot be simulated to its end; later rows are then left out.
+    """
     for c in range(first, last):
         if evaluate_row(problem, common, rows[c], state, user_sums, metrics[c]) != Status.DONE:
             return c

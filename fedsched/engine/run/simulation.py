@@ -1,4 +1,7 @@
-"""Simulation: one run of the event loop that can be advanced, inspected, stopped and resumed."""
+"""Simulation: one run of the event loop that can be advanced, inspected, stopped and resumed.
+
+Further functions here read or change the state of a run.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,7 @@ SLICE_SECONDS = 0.05  # how long the compiled loop runs between two looks at Ctr
 
 
 def set_running(state: State, rows: Ints, running: RunningJobs) -> None:
-    """Set these rows of a state to run already, before it begins."""
+    """Write running jobs into these rows of a state that has not begun: their starts, nodes, ends and rates."""
     for name in OF_STATE:
         getattr(state, name)[rows] = getattr(running, name)
     for name in OF_RATES:
@@ -59,7 +62,7 @@ def set_running(state: State, rows: Ints, running: RunningJobs) -> None:
 
 
 def running_in(state: State) -> RunningJobs:
-    """Return the jobs that run in a state, as of its time."""
+    """Return the jobs that run in a state, in start order, with their nodes and what is left of them."""
     rows = np.sort(state.heap.job[: int(state.counter[Counter.RUNNING])])
     rows = rows[np.argsort(state.heap.sequence[rows])]
     columns = {name: getattr(state, name)[rows] for name in OF_STATE}
@@ -76,14 +79,17 @@ def joined_in(problem: Problem, state: State) -> Ints:
 
 
 def submits_in(problem: Problem, state: State) -> Floats:
-    """Return the submit of each job; of a job that follows another, the actual one if it has been submitted [45]."""
+    """Return the submit of each job; for a job that follows another, the actual one if it has been submitted [45].
+
+    If it has not been submitted, it is t0.
+    """
     if state.extras is None or not state.extras.waiting.open.size:
         return problem.submit
     return state.extras.waiting.submitted
 
 
 def refuse_foreign_running(noun: str, running: RunningJobs, workload: Workload, federation: Federation) -> None:
-    """Refuse running jobs that are not jobs of this workload on nodes of this federation."""
+    """Raise ValueError unless the running jobs are jobs of this workload on nodes of this federation."""
     rows, counts = running.rows, running.counts
     groups = np.array([group.count for group in federation.groups])
     if rows.size and not 0 <= int(rows.min()) <= int(rows.max()) < len(workload):
@@ -101,7 +107,7 @@ def refuse_foreign_running(noun: str, running: RunningJobs, workload: Workload, 
 
 
 def have_other_sizes(counts: Ints, jobs: Workload, federation: Federation) -> Ints:
-    """Return which of these jobs have nodes (`counts`: jobs × groups) that do not match their tasks."""
+    """Return the indices of the jobs with nodes (`counts`: jobs × groups) that do not match their tasks."""
     held = (counts * counted_tasks_per_node(jobs, federation)).sum(axis=1)
     wanted = counted_tasks(jobs)
     return np.flatnonzero(np.where(are_uneven(jobs), held < wanted, held != wanted))
@@ -110,7 +116,10 @@ def have_other_sizes(counts: Ints, jobs: Workload, federation: Federation) -> In
 def start_of(
     noun: str, t0: float | None, running: RunningJobs | None, workload: Workload, federation: Federation
 ) -> float | None:
-    """Return the begin of the schedule: the time of the running jobs if given, else `t0`; None: the first submit."""
+    """Return the begin of a schedule: the time of the running jobs if given, else `t0` (None: the first submit).
+
+    Raise ValueError if `t0` is another time than that, or the running jobs are of another workload or federation.
+    """
     t0 = origin(noun, t0)
     if running is None:
         return t0
@@ -138,7 +147,7 @@ class Planner(Protocol):
     """
 
     def replan(self, run: Simulation) -> None:
-        """Look at the run before its pass of this instant, and let it `follow` another plan, or do nothing."""
+        """Look at the run before the dispatch pass of this instant; change its plan by `run.follow`, or do nothing."""
         ...
 
 
@@ -190,7 +199,7 @@ class Simulation:
 
     @property
     def time(self) -> float:
-        """Return the clock of the run."""
+        """Return the time of the last instant that was processed, in seconds."""
         return float(self.state.clock[Clock.NOW])
 
     @property
@@ -204,10 +213,10 @@ class Simulation:
         return self.finished == self._jobs or self._over
 
     def advance(self, *, until: float = np.inf, progress: Callable[[int, int], None] | None = None) -> Simulation:
-        """Return itself, run to the end or to the last instant that is not after `until`.
+        """Run to the end, or to the last instant that is not after `until`; return itself.
 
-        The compiled loop comes back every few hundredths of a second, so that Ctrl-C is heard and `progress`
-        (jobs finished, jobs in all) is called; what was done until then is kept.
+        The compiled loop returns every few hundredths of a second, so that Ctrl-C works and `progress` is called;
+        what was done until then is kept. Raise ScheduleError if jobs can never start for no known reason.
 
         Parameters
         ----------
@@ -244,7 +253,7 @@ class Simulation:
     # ---- new plans on the way -----------------------------------------------------------------------------------
 
     def consult(self, planner: Planner, *, jobs: int) -> None:
-        """Ask a planner before every pass that may start something; its plans give caps to at most `jobs` jobs.
+        """Register a planner: from now on `advance` asks it for a plan before every pass that may start something.
 
         Parameters
         ----------
@@ -259,7 +268,7 @@ class Simulation:
         self.state.counter[Counter.ASKS] = 1
 
     def queued(self) -> Ints:
-        """Return the jobs that wait in the general queue now, not in a reservation's, in the order of their arrival."""
+        """Return the jobs that wait in the general queue now, not in a reservation's, in order of joining."""
         arrived = self.joined()[self._all_started :]
         waits = np.isnan(self.state.start[arrived])
         if self.problem.extras is not None and (of_job := self.problem.extras.reserved.of_job).size:
@@ -278,11 +287,14 @@ class Simulation:
         return submits_in(self.problem, self.state)[jobs]
 
     def in_queue_order(self, jobs: Ints) -> Ints:
-        """Return queued jobs in the order in which the queue holds them."""
+        """Return these queued jobs, sorted by their positions in the queue."""
         return jobs[np.argsort(self.state.queue.position[jobs])]
 
     def limits(self, jobs: Ints) -> Ints:
-        """Return the nodes of every group that these jobs may use, jobs × groups, without a planner's caps."""
+        """Return the most nodes of each group that these jobs may use and can fill, jobs × groups.
+
+        Caps that a planner gave are ignored.
+        """
         most = most_of_groups(self.problem, jobs, self.problem.tasks[jobs])
         return np.minimum(self.plan.caps[self._own_row[jobs]], most)
 
@@ -291,7 +303,9 @@ class Simulation:
         return self.plan._replace(cap_row=self._own_row)
 
     def follow(self, planned: Ints, caps: Ints, behind: Ints, *, dispatch: int, placement: int) -> None:
-        """Go on with this plan: queued jobs in their new order, each with caps, and the other queued jobs behind.
+        """Change the plan for the rest of the run: new order and caps of queued jobs, and other rules.
+
+        The other queued jobs stand behind the planned ones, without a planner's caps.
 
         Parameters
         ----------
@@ -335,7 +349,10 @@ class Simulation:
         return running_in(self.state)
 
     def schedule(self) -> Schedule:
-        """Return the schedule so far: all starts until now, and the ends by now; of a finished run, all ends."""
+        """Return the schedule so far: all starts until now, and the ends by now; of a finished run, all ends.
+
+        Starts of cancelled, held and killed jobs are NaN.
+        """
         state = self.state
         over = state.finish <= self.time
         notes: tuple[str, ...] = ()
@@ -366,20 +383,23 @@ class Simulation:
         )
 
     def _promises(self) -> Promises | None:
-        """Return since when jobs have their nodes, if these may have to boot; else None."""
+        """Return when each job got its nodes, if nodes may have to boot before a job starts; else None."""
         if self.state.extras is None or not self.state.extras.powered.promised.size:
             return None
         return Promises(self.state.extras.powered.promised, self.state.heap.sequence)
 
     def _as_submitted(self, lost: LostRuns | None) -> Workload:
-        """Return the jobs in their shapes, with the actual submits if these depend on the ends of others."""
+        """Return the workload with the shapes that jobs have taken, and with actual submits.
+
+        Submits differ from the workload's if they depend on the ends of other jobs.
+        """
         if self.workload.feedback is None or self.state.extras is None:
             return self._in_shapes()
         submit = actual_submits(self.workload, self.state, lost)
         return replace(self._in_shapes(), submit=submit, after=replace_singletons(self.workload))
 
     def _in_shapes(self) -> Workload:
-        """Return the jobs in the shapes that they have taken."""
+        """Return the workload with the shapes that jobs have taken; the workload itself if none chooses."""
         moldable = moldable_of(self.problem)
         if moldable is None or self.state.extras is None:
             return self.workload
@@ -387,7 +407,7 @@ class Simulation:
 
 
 def lost_in(state: State) -> LostRuns | None:
-    """Return the runs lost until now; None if there are none."""
+    """Return the runs that downtimes have ended so far; None if there are none."""
     if state.extras is None or not (runs := int(state.extras.lost.number[LostNumber.RUNS])):
         return None
     lost = state.extras.lost
@@ -395,7 +415,7 @@ def lost_in(state: State) -> LostRuns | None:
 
 
 def actual_submits(workload: Workload, state: State, lost: LostRuns | None = None) -> Floats:
-    """Return when jobs were submitted, as of the state's time, if that depends on the ends of others [45]."""
+    """Return when each job was submitted, given the ends up to the state's time, which submits may follow [45]."""
     over = np.where(state.finish <= state.clock[Clock.NOW], state.finish, np.nan)
     if lost is not None:
         over[lost.killed] = lost.end[~lost.requeued]
@@ -406,21 +426,24 @@ def actual_submits(workload: Workload, state: State, lost: LostRuns | None = Non
 
 
 def cancelled_jobs(state: State) -> NDArray[np.bool_]:
-    """Return which jobs have been cancelled."""
+    """Return for each job whether it has been cancelled."""
     if state.extras is None or not state.extras.cancelled.what.size:
         return np.zeros(state.start.size, dtype=np.bool_)
     return state.extras.cancelled.what == GONE
 
 
 def held_jobs(state: State) -> NDArray[np.bool_]:
-    """Return which jobs were in the queue and are held now."""
+    """Return for each job whether it was in the queue and is held now."""
     if state.extras is None or not state.extras.held.what.size:
         return np.zeros(state.start.size, dtype=np.bool_)
     return state.extras.held.what == AWAY
 
 
 def until_the_last_end(found: Integrals, problem: Problem, state: State) -> Integrals:
-    """Return the integrals until the last end, for a run in which some jobs can never start."""
+    """Return the integrals with the loss of capacity counted only until the last end of a job.
+
+    It is used if the remaining jobs can never start.
+    """
     if state.extras is None:
         return found
     last, lost = state.extras.closed.last_end.tolist()
@@ -429,7 +452,10 @@ def until_the_last_end(found: Integrals, problem: Problem, state: State) -> Inte
 
 
 def unfinished_note(finished: int, jobs: int, *, left: Ints | None = None) -> str:
-    """Return a note: how many jobs have finished; the others never start, `left` because of a power cap [40, 70]."""
+    """Return a note for a run in which some jobs can never start: how many have finished, and why not all [40, 70].
+
+    With `left`, the ids of the others, the reason is a power cap or closed nodes; else it is closed nodes.
+    """
     if left is not None:
         done = f"{finished} of {counted(jobs, 'job')} finished"
         return f"the power cap, or nodes that stay closed, leave jobs {first_of(left)} no room: {done}"
