@@ -1,1 +1,1 @@
-"""The federation's compiled event loop, and the modules that pack problems into arrays and evaluate plans."""
+"""The engine: the compiled event loop of simulations, and modules that pack problems into arrays and evaluate plans."""

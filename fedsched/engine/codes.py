@@ -34,7 +34,7 @@ class Placement(IntEnum):
 
 
 class QueueKey(IntEnum):
-    """How the queue is kept in order: by a fixed permutation, or by a key that changes with time."""
+    """How the queue is kept in order, as integers: by a fixed permutation, or by a sort key that changes with time."""
 
     FIXED = 0
     XFACTOR = 1

@@ -1,8 +1,8 @@
 """The table of what goes together: features of jobs, nodes and calls against the places that support them.
 
-A place is a dispatch rule, a loop, a policy, a verb, or a feature that limits others. `REFUSED` says which features a
-place does not support, and why. Every such error is made here, and docs/reference/compatibility.md is written from the
-same table.
+A place is a part of the package that supports some features only: a dispatch rule, an event loop, a policy, a function
+such as optimize, or another feature. `REFUSED` says which features a place does not support, and why. Every such error
+is made here, and docs/reference/compatibility.md is written from the same table.
 """
 
 from __future__ import annotations
@@ -41,9 +41,10 @@ class Use(NamedTuple):
 
 
 class Feature(NamedTuple):
-    """A feature: its name in a sentence, what the user can do instead, and a function that sees whether a call uses it.
+    """A feature of jobs, nodes or calls: its name in a sentence, the cure (what a user can do without it), and a test.
 
-    `found` returns None if the call does not use the feature, else a text that the error adds in brackets, or ''.
+    The test `found` returns None if a call does not use the feature, else a text that the error adds in brackets, or
+    ''.
     """
 
     name: str
@@ -52,7 +53,7 @@ class Feature(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A place that does not support every feature: its name in a sentence, and how a call can avoid it."""
+    """A part of the package that does not support every feature: its name in a sentence, and how calls can avoid it."""
 
     name: str
     cure: str = ""
@@ -384,7 +385,7 @@ def refuse(place: str, use: Use) -> None:
 
 
 def unsupported(place: str, use: Use) -> Iterator[tuple[str, str]]:
-    """Yield the features of a call that a place does not support, each with what the error adds in brackets."""
+    """Yield each feature that a call uses and a place does not support, with the text that an error adds in brackets."""
     for feature in REFUSED.get(place, {}):
         if (said := usage_note(feature, use)) is not None:
             yield feature, said

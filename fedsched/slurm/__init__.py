@@ -1,4 +1,4 @@
-"""Slurm's own scheduler: its accounts, its priorities, and both of its passes on nodes that have names."""
+"""A simulation of Slurm's own scheduler: accounts, priorities, and its main and backfill passes on named nodes."""
 
 from fedsched.io.slurm_files.slurm_conf import SlurmConf as SlurmConf
 from fedsched.slurm.conf.policy import Slurm as Slurm

@@ -2,9 +2,9 @@
 
 Each pass makes such a plan anew: a job that starts now may take nodes that waiting jobs ahead of it could have chosen.
 But while all goes as planned, nothing else changes: the jobs ahead of a job keep their places, and no nodes are freed.
-Windows with too few nodes in total stay too small. So a job's promise holds if each job that started from behind it
-ends before the job's first window with enough nodes in total. All other jobs are searched again. As soon as one of them
-gets another place, all jobs behind it are searched again too.
+Windows with too few nodes in total stay too small. So a job's promise holds if each job behind it that has started ends
+before the job's first window with enough nodes in total. All other jobs are searched again. As soon as one of them gets
+another place, all jobs behind it are searched again too.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Floors: lower bounds on the time from which a job's nodes are free for long enough, from searches for smaller jobs.
+"""Lower bounds on planned starts, which let searches of a kept plan begin later.
 
-While a plan is kept, every reservation takes nodes and nothing is freed. So if a search has found no window before
-some time, there is none for a job that needs at least as many nodes for at least as long. The bounds are kept in cells
-of similar numbers of nodes and similar durations, in a two-dimensional tree. The bound of a cell holds for all jobs
-that need at least the nodes and the duration at which the cell begins.
+While a plan is kept, every reservation takes nodes and nothing is freed. Suppose a search has found no window before
+some time. Then there is none for a job that needs at least as many nodes for at least as long. The bounds are kept in
+cells of similar numbers of nodes and similar durations, in a two-dimensional tree. The bound of a cell holds for all
+jobs that need at least the nodes and the duration at which the cell begins.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Backfilling around the head's reservation: EASY, and lookahead, which packs jobs before it scans the queue."""
+"""Dispatch passes of EASY and lookahead: jobs are backfilled around the reservation of the head.
+
+The head is the first job in queue order that cannot start. Lookahead packs jobs before it scans the queue.
+"""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def start_job(problem: Problem, plan: Plan, state: State, j: int) -> None:
 
 @inlined
 def is_skipped(state: State, j: int) -> bool:
-    """Return whether this pass skips a queued job: one of its limits is full, or it is in another queue [43, 46]."""
+    """Return whether this pass skips a queued job: it is over a limit, or not in the queue that is scanned [43, 46]."""
     return limits.is_over_limit(state.extras, j) or is_in_other_queue(state.extras, j)
 
 

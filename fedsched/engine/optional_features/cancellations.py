@@ -38,7 +38,10 @@ class Cancellations(NamedTuple):
 
 @by_reference
 class Cancelled(NamedTuple):
-    """Which jobs have been cancelled, and which cancellation is next; empty if no job may be cancelled."""
+    """The state of cancellations: which jobs have been cancelled, and which cancellation is next.
+
+    The arrays are empty if no job may be cancelled.
+    """
 
     number: Ints  # [0]: the next cancellation, or an earlier one of a job that has started
     what: Ints  # job: 0 it is yet to join the queue, 1 it has joined it, 2 it is gone
@@ -59,7 +62,10 @@ def reset(extras: Extras | None, state: ExtraState | None, t0: float) -> None:
 
 @inlined
 def next_cancellation(extras: Extras | None, state: ExtraState | None, run: State) -> float:
-    """Return the time of the next cancellation of a job that has not started; infinite if there is none."""
+    """Return the time of the next cancellation of a job that has not started; infinite if there is none.
+
+    Cancellations of started jobs are passed over for good.
+    """
     if extras is None or state is None:
         return np.inf
     times, jobs, number = extras.cancellations.time, extras.cancellations.job, state.cancelled.number

@@ -33,7 +33,7 @@ class Holds(NamedTuple):
 
 @by_reference
 class HeldJobs(NamedTuple):
-    """Which jobs are held now; empty if no job ever is."""
+    """The state of holds: which jobs are held now, and which hold begins next; empty if no job is ever held."""
 
     number: Ints  # [0]: the next hold to begin
     what: Ints  # job: 1 it has joined the queue, 2 it is held since

@@ -41,7 +41,7 @@ def reset(extras: Extras | None, state: ExtraState | None, plan: Plan, run: Stat
 
 @inlined
 def has_limits(state: ExtraState | None) -> bool:
-    """Return whether there are limits at all."""
+    """Return whether the federation has limits (on what may run at a time) at all."""
     if state is None:
         return False
     return state.limited.left.size > 0

@@ -70,7 +70,7 @@ def wasted_node_seconds(extras: ExtraState | None) -> float:
 
 @inlined
 def requeues(extras: ExtraState | None) -> float:
-    """Return how often jobs were queued again after a lost run."""
+    """Return the number of lost runs after which the job was queued again."""
     if extras is None:
         return 0.0
     return float(extras.lost.number[LostNumber.REQUEUES])

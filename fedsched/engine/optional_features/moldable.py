@@ -37,7 +37,7 @@ class Moldable(NamedTuple):
 
 @by_reference
 class Molded(NamedTuple):
-    """The shapes that jobs have now, and how far the plan goes by which they choose them."""
+    """The shapes that jobs have now, and the state of the plan by which joining jobs choose their shapes."""
 
     at: Ints  # job: the row of its shape
     tasks: Ints
@@ -67,7 +67,7 @@ def choose_shapes(state: ExtraState | None) -> bool:
 
 @inlined
 def reset(extras: Extras | None, state: ExtraState | None) -> None:
-    """Reset: every job has its first shape."""
+    """Reset for a run: every job has its first shape, and there is no plan for choosing shapes."""
     if extras is None or state is None:
         return
     begin_instant(state)

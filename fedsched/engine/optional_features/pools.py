@@ -1,4 +1,4 @@
-"""Pools: licences, burst buffers and the like, held beside nodes from a job's start to its finish [30, 31].
+"""Pools: countable amounts beside nodes (licences, burst buffers), which jobs hold from start to finish [30, 31].
 
 Every function takes the extras first, and is compiled to nothing if a problem has none.
 """
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @inlined
 def reset(extras: Extras | None, state: ExtraState | None) -> None:
-    """Reset: every pool is full, as before the first job."""
+    """Reset for a run: all of every pool is free."""
     if extras is None or state is None:
         return
     for p in range(extras.pools.amount.size):
@@ -194,7 +194,7 @@ def block(extras: Extras | None, state: ExtraState | None, j: int) -> None:
 
 @inlined
 def is_blocked(extras: Extras | None, state: ExtraState | None, j: int) -> bool:
-    """Return whether a job needs a pool that a waiting job ahead of it blocks."""
+    """Return whether a job needs a pool that a waiting job ahead of it has blocked, in a pass over local queues."""
     if extras is None or state is None:
         return False
     held = False

@@ -28,7 +28,7 @@ AT_START = constant(1)  # in `PowerCaps.looks`
 
 @by_reference
 class PowerCaps(NamedTuple):
-    """Caps as step functions, and what each node of a job takes of them, in milliwatts; empty without caps."""
+    """Power caps as step functions of time, and what each node of a job takes of them (mW); empty without caps."""
 
     first: Ints  # cap: its steps are from here to the next one's
     time: Floats
@@ -54,7 +54,7 @@ class PowerCapState(NamedTuple):
 
 @inlined
 def has_caps(extras: Extras | None) -> bool:
-    """Return whether there are caps at all."""
+    """Return whether there are power caps at all."""
     if extras is None:
         return False
     return extras.ceilings.period.size > 0
@@ -273,7 +273,7 @@ def reserve(extras: Extras, extra_state: ExtraState, head: int, counts: Ints, un
 
 @inlined
 def reserve_nothing(extra_state: ExtraState) -> None:
-    """Drop the reservation of EASY's head."""
+    """Drop the power that is reserved for EASY's head."""
     extra_state.beneath.head[:] = 0
     extra_state.beneath.head_until[0] = -np.inf
 

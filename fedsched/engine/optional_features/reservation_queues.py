@@ -48,7 +48,7 @@ class ReservationQueues(NamedTuple):
 
 @inlined
 def reset(extras: Extras | None, state: ExtraState | None) -> None:
-    """Reset: no job waits in a reservation."""
+    """Reset for a run: no job waits in a reservation, and the general queue is the one that is scanned."""
     if extras is None or state is None:
         return
     own_queues = state.apart

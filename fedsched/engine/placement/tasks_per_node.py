@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @by_reference
 class TasksPerNode(NamedTuple):
-    """How many tasks each job has per node, and in total."""
+    """The tasks of each job, per node and in total; for uneven jobs, the tasks that a node of each group holds."""
 
     each: Ints  # tasks on each node but the last; 0: one task per node, or the job sends nothing
     tasks: Ints  # tasks in total

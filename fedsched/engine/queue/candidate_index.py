@@ -146,7 +146,10 @@ def only_new_jobs_may_fit(problem: Problem, plan: Plan, state: State) -> bool:
 
 @inlined
 def next_new_job(problem: Problem, state: State) -> int:
-    """Return the next job that has joined the queue since the last scan, in order of joining; -1 after the last."""
+    """Return the next job that has joined the queue since the last scan, in order of joining; -1 if there is no other.
+
+    Each call returns another job.
+    """
     number = state.classes.number
     if number[ClassNumber.ROOMED] == joined_count(state.extras, state.counter[Counter.ARRIVED]):
         return -1

@@ -84,7 +84,7 @@ def may_park(extra_state: ExtraState, j: int) -> bool:
 
 @inlined
 def is_parked(parked: ParkedJobs, j: int) -> bool:
-    """Return whether a job is parked."""
+    """Return whether a job is parked: it waits, and is in the queue only through its kind's common entry."""
     return parked.what[j] == PARKED
 
 

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 @inlined
 def next_small(problem: Problem, state: State, queue: Queue, position: int, free: int) -> int:
-    """Return the first position from `position` on with a job that needs at most `free` nodes, or -1."""
+    """Return the first position from `position` on with a job that needs at most `free` nodes, or -1.
+
+    An entry for several parked jobs that is met is expanded first.
+    """
     found = queues.next_small(queue, position, free)
     while expand_entry(more_than_closing(problem.extras), state.extras, state, queue.order, found):
         found = queues.next_small(queue, found, free)

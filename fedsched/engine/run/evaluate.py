@@ -50,7 +50,7 @@ class Layout:
         return self.jobs * (1 + self.groups)
 
     def orders(self, rows: Ints) -> Ints:
-        """Return the queue orders of some rows, as a view."""
+        """Return the queue orders of some rows, rows × jobs, as a view."""
         return rows[:, : self.jobs]
 
     def caps(self, rows: Ints) -> Ints:
@@ -58,7 +58,7 @@ class Layout:
         return rows[:, self.jobs : self.jobs * (1 + self.groups)].reshape(len(rows), self.jobs, self.groups)
 
     def rules(self, rows: Ints) -> Ints:
-        """Return dispatch and placement of some rows, as a view."""
+        """Return the numbers of the dispatch and placement rules of some rows, rows × 2, as a view."""
         return rows[:, self._unshaped - RULES : self._unshaped]
 
     def choices(self, rows: Ints) -> Ints:

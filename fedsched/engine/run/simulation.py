@@ -131,7 +131,7 @@ def start_of(
 
 
 class Planner(Protocol):
-    """Makes new plans while a run goes on.
+    """An object that a run asks for a new plan before its passes (see `Simulation.consult`).
 
     Examples
     --------
@@ -209,7 +209,7 @@ class Simulation:
 
     @property
     def done(self) -> bool:
-        """Return whether every job has finished, or has nothing more to wait for."""
+        """Return whether the run is over: every job has finished, or the others can never start."""
         return self.finished == self._jobs or self._over
 
     def advance(self, *, until: float = np.inf, progress: Callable[[int, int], None] | None = None) -> Simulation:
@@ -299,7 +299,7 @@ class Simulation:
         return np.minimum(self.plan.caps[self._own_row[jobs]], most)
 
     def unplanned(self) -> Plan:
-        """Return the current plan without a planner's caps."""
+        """Return the current plan with the caps that jobs had before a planner gave them others."""
         return self.plan._replace(cap_row=self._own_row)
 
     def follow(self, planned: Ints, caps: Ints, behind: Ints, *, dispatch: int, placement: int) -> None:
@@ -337,15 +337,15 @@ class Simulation:
 
     @property
     def integrals(self) -> Integrals:
-        """Return loss of capacity, saturated time, wasted work and requeues until now.
+        """Return what is summed up over the run until now: loss of capacity, saturated time, wasted work, and requeues.
 
-        If the jobs that are left can never start, loss of capacity counts until the last end.
+        If the remaining jobs can never start, loss of capacity counts until the last end.
         """
         found = Integrals(*map(float, integrals(self.problem, self.state)))
         return until_the_last_end(found, self.problem, self.state) if self._over else found
 
     def running(self) -> RunningJobs:
-        """Return the jobs that run now."""
+        """Return the jobs that run now, in start order, with their nodes and what is left of them."""
         return running_in(self.state)
 
     def schedule(self) -> Schedule:

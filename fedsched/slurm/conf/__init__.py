@@ -1,4 +1,4 @@
 """The policy object of Slurm's scheduler, and the parameters that a slurm.conf gives it, by Slurm's version.
 
-Input: a slurm.conf. Output: parameters, with notes on those that are not modelled.
+A slurm.conf is read; parameters are returned, with notes on those that are not modelled.
 """

@@ -1,4 +1,4 @@
-"""The parts of a job's request that its priority depends on, and the priority factors that do not change with time."""
+"""The request of a job, and the priority factors of the job that follow from it and do not change with time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ OF_NODES = ("cpu", "mem", "node")
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """A job's owner, partition, QOS and request; `amounts` by resource, memory in MB."""
+    """What a job's priority and limits depend on: its owner, partition, QOS and requested resources.
+
+    `amounts` is by resource, with memory in MB.
+    """
 
     user: str = ""
     account: str = ""  # "": the user's default account
@@ -39,7 +42,10 @@ class JobRequest:
 
 @dataclass(frozen=True, slots=True)
 class FixedFactors:
-    """The priority factors of a job that do not change with time, each times its weight; and what its usage costs."""
+    """The priority factors of a job that do not change with time, each times its weight.
+
+    Also its association (account and user), and the usage that each of its seconds is charged for.
+    """
 
     association: int  # index; -1: none
     assoc: float
@@ -55,7 +61,7 @@ NO_FACTORS = FixedFactors(-1, 0.0, 0.0, 0.0, 0.0, {}, billing=0.0, usage_factor=
 
 
 class Scales:
-    """Computes the factors of jobs under one configuration and its accounts; looks up shared values once."""
+    """Computes the priority factors of jobs that do not change with time, under one configuration and its accounts."""
 
     def __init__(self, parameters: PriorityParameters, associations: Associations | None) -> None:
         self.parameters, self.associations = parameters, associations
@@ -66,7 +72,10 @@ class Scales:
         self._places: dict[tuple[str, str, str], int] = {}
 
     def fixed_factors(self, job: JobRequest) -> FixedFactors:
-        """Return the factors of a job that do not change with time."""
+        """Return the priority factors of a job that do not change with time, each times its weight.
+
+        They are 0 under priority/basic. Raise TraceError if the slurm.conf does not have the job's partition.
+        """
         parameters, associations = self.parameters, self.associations
         partition = parameters.partitions.get(job.partition)
         if partition is None and parameters.partitions:
@@ -112,7 +121,10 @@ def _part(value: float, highest: float, normal: bool) -> float:
 
 
 def size_factor(job: JobRequest, parameters: PriorityParameters) -> float:
-    """Return the size factor of a job, from 0 to 1; it grows with the job, or falls if small jobs are favoured."""
+    """Return the size factor of a job, from 0 to 1; it grows with nodes and CPUs, or falls if small jobs are favoured.
+
+    With SMALL_RELATIVE_TO_TIME the size is divided by the minutes of the job's time limit.
+    """
     nodes, cpus = float(parameters.nodes), float(parameters.cpus)
     if "SMALL_RELATIVE_TO_TIME" in parameters.flags:
         minutes = max(1.0, job.limit // 60) if math.isfinite(job.limit) else 4294967295.0
@@ -139,7 +151,10 @@ def _of_resources(
 
 
 def billing_of(job: JobRequest, partition: PartitionPriority | None, parameters: PriorityParameters) -> float:
-    """Return what one second of a job costs: its CPUs, or the sum by its partition's TRESBillingWeights."""
+    """Return what one second of a job costs: its CPUs, or the sum weighted by its partition's TRESBillingWeights.
+
+    With MAX_TRES only the most expensive of the nodes' resources counts in this sum.
+    """
     given = job.amounts if job.given is None else job.given
     if partition is None or partition.billing is None:
         return float(given.get("cpu", job.cpus))

@@ -1,4 +1,4 @@
-"""The memory of jobs on shared nodes: the defaults (DefMemPer...) and maxima (MaxMemPer...) of a slurm.conf [75]."""
+"""The memory of jobs on shared nodes by a slurm.conf (DefMemPer..., MaxMemPer...); also jobs' sizes, and notes [75]."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ FORMS = ("percpu", "pernode")  # a partition that sets either form inherits neit
 
 
 def with_memory(workload: Workload, slurm: Slurm) -> tuple[Workload, Ints]:
-    """Return the jobs with their memory per task; jobs that request none get the default of their partition.
+    """Return the jobs with memory per task; a job that requests none gets the default of its partition.
 
-    The second array is 1 for each job that requests memory per node (`--mem`), not per CPU (`--mem-per-cpu`): the
-    memory is then split among the tasks that the job puts on one node.
+    The second array is 1 for each job with memory per node (`--mem`), not per CPU (`--mem-per-cpu`): the memory is then
+    split among the tasks that the job puts on one node. Raise InfeasibleError if a job is over a maximum.
     """
     columns = {} if workload.demand is None else dict(workload.demand.columns())
     none = np.zeros(len(workload), dtype=np.int64)
@@ -57,7 +57,10 @@ def with_memory(workload: Workload, slurm: Slurm) -> tuple[Workload, Ints]:
 
 
 def _of_nodes(workload: Workload, slurm: Slurm, rows: Ints, together: Ints, each: int) -> Ints:
-    """Return the memory per task of jobs that get `each` MB on every node, split among the tasks on a node."""
+    """Return the memory per task, in MB, of jobs that get `each` MB on every node, split among the tasks on a node.
+
+    Raise InfeasibleError if `each` is 0, or it is unknown how many tasks are on a node.
+    """
     alone = np.where(workload.tasks[rows] == 1, 1, np.minimum(together[rows], workload.tasks[rows]))
     for row in rows[(alone == 0) | (each == 0)][:1].tolist():
         why = f"DefMemPerNode={each} is for each of its nodes" if each else "there is no DefMemPerCPU"
@@ -93,7 +96,7 @@ def _of_partition(slurm: Slurm, partition: str, name: str) -> int:
 
 
 def amounts_of(workload: Workload) -> tuple[Ints, Ints, Ints, Ints]:
-    """Return the nodes of each job (1 unless a number is known) and its total cores, memory and whole GPUs."""
+    """Return for each job its nodes (1 if unknown), and in total its cores, its memory and its whole GPUs."""
     columns = {} if workload.demand is None else workload.demand.columns()
     none = np.zeros(len(workload), dtype=np.int64)
     nodes = np.maximum(requested_nodes(workload), 1)
@@ -103,7 +106,10 @@ def amounts_of(workload: Workload) -> tuple[Ints, Ints, Ints, Ints]:
 
 
 def size_notes(workload: Workload, slurm: Slurm) -> list[str]:
-    """Return a note on jobs with an unknown number of nodes, which is assumed to be 1, if sizes count in priorities."""
+    """Return a list with a note on jobs with an unknown number of nodes, which is assumed to be 1.
+
+    It is empty if there are no such jobs, or job sizes do not count in priorities.
+    """
     untold = (requested_nodes(workload) == 0) & (workload.tasks > 1)
     if not untold.any() or not slurm.priority.multifactor or slurm.priority.size == 0:
         return []
@@ -112,7 +118,7 @@ def size_notes(workload: Workload, slurm: Slurm) -> list[str]:
 
 
 def partition_notes(use: NodeUse) -> list[str]:
-    """Return a note for each partition with jobs on more nodes than its MaxNodes, which placement does not check."""
+    """Return a note for each partition with jobs on more nodes than its MaxNodes; placement does not check that."""
     nodes = np.bincount(use.job, minlength=len(use.workload))
     where, found = partition_of_jobs(use.workload, use.federation), []
     for k, one in enumerate(use.federation.partitions):
@@ -126,7 +132,7 @@ def partition_notes(use: NodeUse) -> list[str]:
 
 
 def refuse_other_sharing(slurm: Slurm) -> None:
-    """Refuse a slurm.conf under which jobs do not share the cores and memory of nodes."""
+    """Raise FederationError if, by the slurm.conf, jobs do not share the cores and memory of nodes."""
     if not slurm.parameters.shares_memory:
         asked = ",".join(slurm.parameters.selection)
         raise FederationError(

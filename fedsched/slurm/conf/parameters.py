@@ -28,12 +28,12 @@ _VERSION = re.compile(r"(\d{1,2})\.(\d{1,2})(?:[.-].*)?", re.ASCII)
 
 
 def with_version(conf: SlurmConf, version: str | None) -> SlurmConf:
-    """Return the conf with Slurm's version set to this one; None: unchanged."""
+    """Return the conf with Slurm's version set to `version`; return the conf itself if that is None."""
     return conf if version is None else replace(conf, parameters={**conf.parameters, VERSION_KEY: version})
 
 
 def version_of(conf: SlurmConf) -> tuple[int, int] | None:
-    """Return Slurm's version of a conf, as (22, 5); None if it is unknown."""
+    """Return Slurm's version of a conf as two numbers, such as (22, 5); None if it is unknown."""
     said = conf.parameters.get(VERSION_KEY)
     if said is None:
         return None
@@ -44,14 +44,17 @@ def version_of(conf: SlurmConf) -> tuple[int, int] | None:
 
 
 def value_or_default(conf: SlurmConf, name: str) -> str:
-    """Return a parameter in lower case; if the conf does not set it, the default of its version."""
+    """Return a parameter's value in lower case.
+
+    If the conf does not set it, this is the default of the conf's Slurm version, or of the newest if that is unknown.
+    """
     version = version_of(conf)
     usual = [value for since, value in DEFAULTS[name] if version is None or version >= since][-1]
     return conf.parameters.get(name.lower(), usual).lower()
 
 
 def assumption_note(conf: SlurmConf) -> str:
-    """Return a note on the defaults that are taken and why; "" if the conf sets all that differ by version."""
+    """Return a note on the defaults that are used and why; "" if the conf sets all that differ by version."""
     taken = [f"{name}={value_or_default(conf, name)}" for name in DEFAULTS if name.lower() not in conf.parameters]
     if not taken:
         return ""
@@ -98,7 +101,7 @@ SWITCHES = (STOPS, "bf_continue")  # bf_continue changes nothing here: a pass ne
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """The parameters of both schedulers; all times are seconds."""
+    """The parameters of Slurm's main and backfill schedulers; all times are in seconds."""
 
     backfill: bool
     cons_tres: bool
@@ -113,11 +116,11 @@ class Parameters:
 
     @property
     def shares_memory(self) -> bool:
-        """Return whether jobs share the cores and memory of nodes."""
+        """Return whether jobs share nodes, with cores and memory of their own: cons_tres with CR_*_Memory."""
         return self.cons_tres and any(word.upper() in OF_MEMORY for word in self.selection)
 
     def not_modelled_on(self, *, shared: bool) -> tuple[str, ...]:
-        """Return the settings that are not modelled on shared nodes, or on nodes that are allocated whole."""
+        """Return the settings that are not modelled: on shared nodes, or else on nodes that are allocated whole."""
         if not shared:
             return self.not_modelled
         others = [word for word in self.selection if word.upper() not in OF_MEMORY]
@@ -129,7 +132,7 @@ class Parameters:
 
 
 def parameters_of(conf: SlurmConf) -> Parameters:
-    """Return the parameters of a slurm.conf."""
+    """Return the scheduler parameters of a slurm.conf; raise FederationError if a value is invalid or not modelled."""
     words = dict(_scheduler_words(conf))
     numbers = {name: _number(conf, words, name) for name in NUMBERS}
     numbers["bf_max_time"] = numbers["bf_max_time"] or max(numbers["bf_interval"], 1)
@@ -153,7 +156,7 @@ def parameters_of(conf: SlurmConf) -> Parameters:
 
 
 def tiers_of(conf: SlurmConf) -> dict[str, int]:
-    """Return the priority tier of each partition."""
+    """Return the priority tier of each partition by name, 1 by default; raise FederationError if one is invalid."""
     found = {}
     for name, line in conf.partitions.items():
         text = line.words.get("prioritytier") or line.words.get("priority") or "1"

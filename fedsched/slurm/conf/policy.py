@@ -31,7 +31,9 @@ TESTS_A_SECOND = 1000
 
 @dataclass(frozen=True, slots=True)
 class Slurm:
-    r"""Slurm's main and backfill schedulers by a slurm.conf; `simulate` runs them in an event loop of their own.
+    r"""The policy of Slurm's main and backfill schedulers, as a slurm.conf configures them.
+
+    `simulate` runs it in an event loop of its own.
 
     Parameters
     ----------
@@ -144,17 +146,23 @@ class Slurm:
             )
 
     def on_another(self, conf: SlurmConf) -> Slurm:
-        """Return this policy with another conf, without recorded clocks and with a single run."""
+        """Return this policy with another conf, without recorded clocks and with a single run.
+
+        If that conf does not name Slurm's version, the version of the present conf is kept.
+        """
         mine = None if VERSION_KEY in conf.parameters else self.conf.parameters.get(VERSION_KEY)
         return replace(self, conf=with_version(conf, mine), clocks=None, ensemble=1)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return what is assumed and what is not modelled of the files, a line each, if nodes are allocated whole."""
+        """Return what is assumed, and which settings are not modelled, a line each, if nodes are allocated whole."""
         return self.notes_on(shared=False)
 
     def notes_on(self, *, shared: bool) -> tuple[str, ...]:
-        """Return what is assumed and what is not modelled of the files, if nodes are shared or allocated whole."""
+        """Return what is assumed, and which settings are not modelled, a line each.
+
+        `shared` says whether jobs share nodes, or nodes are allocated whole.
+        """
         facts = (*self.parameters.not_modelled_on(shared=shared), *self.priority.left_out)
         said = list(filter(None, [assumption_note(self.conf)]))
         said += [f"assumed of {self.conf.path}: {one}" for one in self._assumed()]
@@ -177,7 +185,7 @@ class Slurm:
             yield f"{AT_ONCE} ({', '.join(names)})"
 
     def rules(self, workload: Workload, federation: Federation) -> NoReturn:
-        """Raise ValueError: this policy does not run in the plain event loop."""
+        """Raise ValueError in any case: this policy has no rules for the plain event loop; `simulate` runs it."""
         raise ValueError(f"{self} is no rule of the plain loop: it runs by simulate(workload, federation, policy=...).")
 
     def __str__(self) -> str:

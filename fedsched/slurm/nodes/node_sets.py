@@ -1,4 +1,4 @@
-"""Sets of nodes as 64-bit words: sizes, next members, intersections, and runs of nodes.
+"""Sets of nodes as 64-bit words, one bit per node: sizes, next members, intersections, and runs of nodes.
 
 No operation here may overflow: uncompiled, numpy would warn.
 """
@@ -24,7 +24,7 @@ _LAST, _ALL = np.uint64(0x7F), np.uint64(2**64 - 1)
 
 @inlined
 def ones(word: np.uint64) -> int:
-    """Return how many bits of a word are set."""
+    """Return how many bits of a 64-bit word are set."""
     word = word - ((word >> _1) & _PAIRS)
     word = (word & _FOURS) + ((word >> _2) & _FOURS)
     word = (word + (word >> _4)) & _EIGHTS
@@ -36,7 +36,7 @@ def ones(word: np.uint64) -> int:
 
 @inlined
 def count(nodes: Words) -> int:
-    """Return how many nodes a set has."""
+    """Return how many nodes are in a set of nodes."""
     total = 0
     for k in range(nodes.size):
         total += ones(nodes[k])
@@ -45,7 +45,7 @@ def count(nodes: Words) -> int:
 
 @inlined
 def meet(one: Words, other: Words) -> bool:
-    """Return whether two sets have a node in common."""
+    """Return whether two sets of nodes have a node in common."""
     for k in range(one.size):
         both = one[k] & other[k]
         if both != _0:
@@ -55,7 +55,7 @@ def meet(one: Words, other: Words) -> bool:
 
 @inlined
 def lowest(word: np.uint64) -> int:
-    """Return the place of the lowest set bit of a word that is not 0."""
+    """Return the place, from 0 on, of the lowest set bit of a word that is not 0."""
     return ones(~word & (word - _1))
 
 
@@ -91,14 +91,14 @@ def next_out(nodes: Words, first: int) -> int:
 
 @inlined
 def add(nodes: Words, first: int, after: int) -> None:
-    """Add the nodes from `first` to before `after` to a set."""
+    """Add the nodes `first` to `after` − 1 to a set, in place."""
     for k in range(first // BITS, -(-after // BITS)):
         nodes[k] |= _between(first - k * BITS, after - k * BITS)
 
 
 @inlined
 def drop(nodes: Words, first: int, after: int) -> None:
-    """Remove the nodes from `first` to before `after` from a set."""
+    """Remove the nodes `first` to `after` − 1 from a set, in place."""
     for k in range(first // BITS, -(-after // BITS)):
         nodes[k] &= ~_between(first - k * BITS, after - k * BITS)
 
@@ -110,7 +110,7 @@ def _between(first: int, after: int) -> np.uint64:
 
 
 def words_of(members: NDArray[np.bool_]) -> Words:
-    """Return the sets of a table sets × nodes as a table sets × words."""
+    """Return a boolean table, sets × nodes, packed into 64-bit words: sets × words, one bit per node."""
     many = -(-members.shape[1] // 64)
     wide = np.zeros((len(members), 64 * many), dtype=np.bool_)
     wide[:, : members.shape[1]] = members

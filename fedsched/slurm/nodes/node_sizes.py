@@ -1,4 +1,4 @@
-"""Nodes of several sizes, allocated whole to jobs that request CPUs and no number of nodes [76].
+"""Nodes with different numbers of CPUs, allocated whole to jobs that request CPUs and no number of nodes [76].
 
 Every function takes `sizes` first. It is None if there are no such jobs: compiled code then only counts nodes.
 select/linear takes NodeName lines in turn until their nodes are enough for a job [75].
@@ -26,7 +26,7 @@ FIRST, NONE, NOTHING = constant(0), constant(-1), constant(0)
 
 @by_reference
 class Sizes(NamedTuple):
-    """The CPUs that jobs request, and the CPUs of nodes."""
+    """The CPUs that each job requests, and the CPUs of each node."""
 
     wanted: Ints  # of each job; 0: it is given one node per task
     cpus: Ints  # of each node
@@ -34,7 +34,7 @@ class Sizes(NamedTuple):
 
 @inlined
 def is_sized(sizes: Sizes | None, job: int) -> bool:
-    """Return whether a job is given as many nodes as its CPUs need."""
+    """Return whether a job gets as many nodes as its CPUs need, not one node per task."""
     if sizes is None:
         return False
     return sizes.wanted[job] > 0
@@ -42,7 +42,7 @@ def is_sized(sizes: Sizes | None, job: int) -> bool:
 
 @inlined
 def enough(sizes: Sizes | None, problem: Problem, nodes: Words, job: int) -> bool:
-    """Return whether these nodes are enough for a job."""
+    """Return whether these nodes are enough for a job: by their CPUs if these decide, else by their number."""
     if sizes is None or not is_sized(sizes, job):
         return count(nodes) >= problem.jobs.tasks[job]
     return _cpus_of(sizes, nodes, sizes.wanted[job]) >= sizes.wanted[job]
@@ -61,9 +61,9 @@ def _cpus_of(sizes: Sizes, nodes: Words, most: int) -> int:
 
 @inlined
 def keep_no_spare(sizes: Sizes | None, nodes: Words, job: int) -> None:
-    """Drop the nodes that a job by CPUs does not need, the smallest first.
+    """Remove nodes that a job does not need for its CPUs from `nodes`, the smallest first, as select/linear does.
 
-    select/linear does so if the nodes are not all of one size.
+    Nothing is removed if all the nodes have the same size, or the job gets one node per task.
     """
     if sizes is not None and is_sized(sizes, job):
         _drop_the_smallest(sizes, nodes, sizes.wanted[job])
@@ -94,7 +94,10 @@ def _drop_the_smallest(sizes: Sizes, nodes: Words, wanted: int) -> None:
 def choose_for(
     sizes: Sizes | None, problem: Problem, free: Words, job: int, blocks: Words, chosen: Words
 ) -> None:
-    """Choose a job's nodes among the free ones; there are enough. `blocks` is a scratch array."""
+    """Set `chosen` to a job's nodes among the free ones, which are enough; `blocks` is a scratch array.
+
+    The job gets one node per task (see `choose`), or as many nodes as its CPUs need.
+    """
     if sizes is None or not is_sized(sizes, job):
         choose(problem, free, problem.jobs.tasks[job], blocks, chosen)
     else:
@@ -138,7 +141,10 @@ def _choose_by_cpus(sizes: Sizes, problem: Problem, free: Words, left: int, bloc
 
 @part
 def keep_first_lines(problem: Problem, state: State, job: int) -> None:
-    """Keep only the free nodes of the first NodeName lines that together are enough for a job."""
+    """Keep in `state.scratch.free` only the nodes of the first NodeName lines that together are enough for a job.
+
+    Of these drop what the job's CPUs do not need. Do nothing under select/cons_tres.
+    """
     if problem.settings[Setting.CONS_TRES] == 1:
         return
     free, line = state.scratch.free, state.scratch.line
@@ -156,7 +162,10 @@ def keep_first_lines(problem: Problem, state: State, job: int) -> None:
 
 @part
 def choose_at_start(problem: Problem, state: State, job: int) -> None:
-    """Choose again among the usable idle nodes for a job that backfill starts, as select/linear does at a start."""
+    """Choose the nodes of a job that backfill starts again, among the usable idle nodes, as select/linear does.
+
+    Do nothing under select/cons_tres, or if there is one NodeName line and the job gets one node per task.
+    """
     scratch, settings = state.scratch, problem.settings
     several = problem.machine.lines.shape[0] > 1 or is_sized(problem.sizes, job)
     if settings[Setting.CONS_TRES] == 1 or not several:

@@ -1,6 +1,6 @@
-"""Shared nodes: a job fits if its tasks fit into the free cores, memory and GPUs of nodes, which it then takes [75].
+"""Shared nodes: a job fits if its tasks fit into the free cores, memory and GPUs of nodes [75].
 
-Every function takes `shared` first. It is None if nodes are allocated whole: compiled code then only uses node sets.
+Every function takes `shared` first. It is None if nodes are allocated whole: then functions use node sets only.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @by_reference
 class Shared(NamedTuple):
-    """The nodes, the requests of jobs, the free resources, and how many jobs complete on each node.
+    """The arrays for shared nodes: nodes, requests, free resources, and how many jobs complete on each node.
 
     `by_node` is 1 for jobs that request memory per node: all free cores of a node then count in the choice of nodes.
     `for_gpus` has for each kind of jobs the GPUs that its tasks on one node request, and `with_gpus` the nodes that
@@ -50,7 +50,10 @@ CORES = constant(0)  # index of cores among the resources of nodes
 
 @inlined
 def blocked_nodes(shared: Shared | None, state: State, k: int) -> np.uint64:
-    """Return the nodes of word `k` on which no job can start now; shared nodes only while a job completes there."""
+    """Return word `k` of the set of nodes on which no job can start now.
+
+    If nodes are shared these are nodes with a job that completes (its nodes are being cleared), else all busy nodes.
+    """
     if shared is None:
         return state.busy[k]
     return state.completing[k]
@@ -58,7 +61,10 @@ def blocked_nodes(shared: Shared | None, state: State, k: int) -> np.uint64:
 
 @inlined
 def fits_now(shared: Shared | None, problem: Problem, nodes: Words, job: int) -> bool:
-    """Return whether a job fits on these nodes with what is free there now."""
+    """Return whether a job fits on these nodes now.
+
+    On shared nodes, their free resources have to be enough; else the nodes are free, and their number or CPUs count.
+    """
     if shared is None:
         return enough(problem.sizes, problem, nodes, job)
     return _has_room(shared.sharing, shared.work.now, nodes, job)
@@ -66,17 +72,17 @@ def fits_now(shared: Shared | None, problem: Problem, nodes: Words, job: int) ->
 
 @inlined
 def forget_refused(shared: Shared | None) -> None:
-    """Reset what `note_refused` has noted, as a pass begins."""
+    """Reset the time limits that `note_refused` has stored, as a backfill pass begins."""
     if shared is not None:
         shared.refused[:] = NEVER
 
 
 @inlined
 def note_refused(shared: Shared | None, job: int, limit: int) -> None:
-    """Note that a job has no room with this time limit: neither has any job of its kind with that or a longer limit.
+    """Store that a job has no room with this time limit; then no job of its kind has with that or a longer limit.
 
-    During a pass room only shrinks, and a longer job needs it in more records. The clock does not advance after the
-    first such test.
+    During a pass room only shrinks, and a longer job needs it for longer. The clock does not advance after the first
+    such test. Nothing is stored if nodes are not shared.
     """
     if shared is not None:
         shared.refused[shared.sharing.kinds.of_job[job]] = limit
@@ -84,7 +90,10 @@ def note_refused(shared: Shared | None, job: int, limit: int) -> None:
 
 @inlined
 def may_have_room(shared: Shared | None, problem: Problem, state: State, job: int) -> bool:
-    """Return False if the pass already knows that a job has no room: during a pass room only shrinks."""
+    """Return False if it is known already that a job has no room in this pass; True does not mean that it has.
+
+    On shared nodes, that is known from `note_refused`; else if fewer of its nodes are idle than it needs.
+    """
     if shared is not None:
         return problem.jobs.limit[job] < shared.refused[shared.sharing.kinds.of_job[job]]
     if is_sized(problem.sizes, job):
@@ -99,7 +108,10 @@ def may_have_room(shared: Shared | None, problem: Problem, state: State, job: in
 
 @inlined
 def fits_then(shared: Shared | None, problem: Problem, nodes: Words, many: int, job: int) -> bool:
-    """Return whether a job fits there with what has been released; `many` is the count of free nodes if not shared."""
+    """Return whether a job fits on these nodes with the resources that have been released for a later time.
+
+    If nodes are not shared, `many` is the number of free nodes.
+    """
     if shared is None:
         if is_sized(problem.sizes, job):
             return enough(problem.sizes, problem, nodes, job)
@@ -110,7 +122,10 @@ def fits_then(shared: Shared | None, problem: Problem, nodes: Words, many: int, 
 
 @inlined
 def may_fit(shared: Shared | None, problem: Problem, nodes: Words, job: int) -> bool:
-    """Return whether a job might fit there if no other job ran; on shared nodes, whether there is any node."""
+    """Return whether a job might fit on these nodes if no other job ran.
+
+    On shared nodes it is only checked that there is a node.
+    """
     if shared is None:
         return enough(problem.sizes, problem, nodes, job)
     return count(nodes) > 0
@@ -118,7 +133,7 @@ def may_fit(shared: Shared | None, problem: Problem, nodes: Words, job: int) -> 
 
 @inlined
 def place_now(shared: Shared | None, problem: Problem, state: State, job: int) -> None:
-    """Choose the nodes of a job that fits on the free ones now."""
+    """Choose the nodes of a job that fits now, among `state.scratch.free`; write them into `state.scratch.chosen`."""
     scratch = state.scratch
     if shared is None:
         choose_for(problem.sizes, problem, scratch.free, job, scratch.blocks, scratch.chosen)
@@ -128,7 +143,10 @@ def place_now(shared: Shared | None, problem: Problem, state: State, job: int) -
 
 @inlined
 def place_then(shared: Shared | None, problem: Problem, state: State, job: int) -> None:
-    """Choose the nodes of a job that fits with what has been released."""
+    """Choose the nodes of a job that fits at a later time, with what has been released until then.
+
+    They are written into `state.scratch.chosen`.
+    """
     scratch = state.scratch
     if shared is None:
         choose_for(problem.sizes, problem, scratch.free, job, scratch.blocks, scratch.chosen)
@@ -138,7 +156,10 @@ def place_then(shared: Shared | None, problem: Problem, state: State, job: int) 
 
 @inlined
 def place_at_start(shared: Shared | None, problem: Problem, state: State, job: int) -> None:
-    """Choose again for a job that starts, among the usable nodes without completing jobs, as Slurm does at a start."""
+    """Choose the nodes of a job that backfill starts again, as Slurm does at a start.
+
+    They are written into `state.scratch.chosen`. On shared nodes they are usable nodes without completing jobs.
+    """
     if shared is None:
         choose_at_start(problem, state, job)
         return
@@ -151,7 +172,10 @@ def place_at_start(shared: Shared | None, problem: Problem, state: State, job: i
 
 @inlined
 def begin_release(shared: Shared | None, state: State) -> int:
-    """Begin with the usable nodes that are free now or have completing jobs; return their number (shared nodes: 0)."""
+    """Begin a look ahead: free nodes are the usable ones that are idle, or have completing jobs only.
+
+    Return their number. On shared nodes free resources are those free now, and 0 is returned.
+    """
     usable, free = state.scratch.usable, state.scratch.free
     if shared is None:
         for k in range(usable.size):
@@ -165,7 +189,10 @@ def begin_release(shared: Shared | None, state: State) -> int:
 
 @inlined
 def release(shared: Shared | None, state: State, job: int) -> int:
-    """Free what a running job holds of the usable nodes, too; return how many nodes that adds (shared nodes: 0)."""
+    """Add what a running job holds to what is free in the look ahead; only usable nodes count.
+
+    Return how many nodes that adds, 0 on shared nodes.
+    """
     usable, free, more = state.scratch.usable, state.scratch.free, NOTHING
     if shared is None:
         for k in range(state.span[job, 0], state.span[job, 1]):
@@ -179,7 +206,7 @@ def release(shared: Shared | None, state: State, job: int) -> int:
 
 @inlined
 def allocate(shared: Shared | None, job: int) -> None:
-    """Allocate to a starting job what has been chosen for it just before."""
+    """Give a starting job the resources that were chosen for it just before; do nothing if nodes are not shared."""
     if shared is None:
         return
     work, kind = shared.work, shared.sharing.kinds.of_job[job]
@@ -193,7 +220,10 @@ def allocate(shared: Shared | None, job: int) -> None:
 
 @inlined
 def release_ended(shared: Shared | None, job: int) -> None:
-    """Release the resources of an ended job; its nodes are completing from then on."""
+    """Make the resources of an ended job free; its nodes count as completing from then on.
+
+    Do nothing if nodes are not shared.
+    """
     if shared is None:
         return
     work = shared.work
@@ -204,7 +234,10 @@ def release_ended(shared: Shared | None, job: int) -> None:
 
 @inlined
 def clear(shared: Shared | None, state: State, job: int) -> None:
-    """End the completing of a job on its nodes."""
+    """End the time after a job's end in which its nodes are cleared (completing).
+
+    Nodes on which no other job runs or completes are idle from then on.
+    """
     if shared is None:
         for k in range(state.span[job, 0], state.span[job, 1]):
             state.completing[k] &= ~state.held[job, k]

@@ -1,4 +1,4 @@
 """Slurm's two schedulers, the main pass and the backfill pass, with their checks of limits, conditions and windows.
 
-Input: the queue and the free nodes. Output: the jobs that start now, and their nodes.
+A pass goes over the queue and the free nodes. It starts jobs, on nodes that it chooses.
 """

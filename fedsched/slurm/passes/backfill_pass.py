@@ -1,4 +1,4 @@
-"""The backfill pass: in queue order, each job starts if it delays no reservation so far, or gets a reservation."""
+"""Slurm's backfill pass: in queue order, each job starts now if no reservation so far is delayed, or gets one."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ NO_JOBS = constant(0)
 
 @part
 def backfill_pass(problem: Problem, state: State, now: int) -> None:
-    """Make one pass over the queue and count its tests; the clock may advance by seconds during the pass."""
+    """Do one backfill pass over the queue: start jobs, reserve nodes for others, and count the tests.
+
+    Its clock may advance by seconds during the pass, if the times of tests were recorded.
+    """
     settings, counter, scratch, turns = problem.settings, state.counter, state.scratch, problem.passes
     before, tested, started = counter[Counter.TESTS], NO_JOBS, NO_JOBS
     turn, last_turn, most = NO_JOBS, NO_JOBS, settings[Setting.BF_MAX_JOB_TEST]
@@ -88,7 +91,7 @@ def _matters(problem: Problem, state: State, job: int, now: int) -> bool:
 
 @part
 def _note_limits(problem: Problem, state: State, place: int, now: int, tested: int, most: int) -> None:
-    """Note which of the jobs that the pass would still test, from a place on, are over a limit of accounts."""
+    """Store for the jobs that the pass would still test, from `place` on, whether each is over a limit of accounts."""
     if problem.limits.kind.size == 0:
         return
     for behind in range(place, state.counter[Counter.WAITING]):
@@ -104,7 +107,7 @@ def _note_limits(problem: Problem, state: State, place: int, now: int, tested: i
 
 @part
 def _has_too_much(problem: Problem, state: State, job: int) -> bool:
-    """Return whether a job is over a limit on the resources of an account, and note it."""
+    """Return whether a job is over a limit on the resources of an account, and store that in `waiting.limited`."""
     over = is_over(problem, state, job, OF_AMOUNTS)
     state.waiting.limited[job] = over
     return over
@@ -112,7 +115,10 @@ def _has_too_much(problem: Problem, state: State, job: int) -> bool:
 
 @part
 def _test_tasks(problem: Problem, state: State, place: int, now: int, started: int) -> int:
-    """Test a job, or the tasks of an array one by one; return how many jobs the pass has started so far."""
+    """Test a job, or the tasks of its array one by one, as long as each starts or more may get reservations.
+
+    Return how many jobs the pass has started so far.
+    """
     settings, job, reserved = problem.settings, state.queue[place], 0
     while job >= 0 and not is_over(problem, state, job, OTHERS):
         outcome = _test(problem, state, job, now)
@@ -133,7 +139,7 @@ def _test_tasks(problem: Problem, state: State, place: int, now: int, started: i
 
 @part
 def _waiting_tasks(problem: Problem, state: State, job: int, most: int) -> int:
-    """Return how many tasks of an array wait from this one on, counted up to `most`."""
+    """Return how many tasks of an array could wait in the queue, from this one on, counted up to `most`."""
     found = 0
     while job >= 0 and found < most:
         found += state.waiting.open[job] == 0 and state.waiting.gone[job] == 0
@@ -149,7 +155,10 @@ def _is_out_of_time(problem: Problem, tests: int) -> bool:
 
 @part
 def _is_within_limits(problem: Problem, state: State, job: int) -> bool:
-    """Count a job for its user, partition and association; return whether all are within bf_max_job_*."""
+    """Count a job for its user, partition and association, for each maximum bf_max_job_* that is set.
+
+    Return whether all were below; counting ends at the first that was reached.
+    """
     jobs, scratch, settings = problem.jobs, state.scratch, problem.settings
     user, partition, association = jobs.user[job], jobs.partition[job], jobs.association[job]
     there = user * problem.machine.tier.size + partition
@@ -164,7 +173,7 @@ def _is_within_limits(problem: Problem, state: State, job: int) -> bool:
 
 @inlined
 def _forget(counts: Ints, most: int) -> None:
-    """Reset counts to 0 if they have a maximum."""
+    """Set all counts to 0 if they have a maximum (`most` above 0)."""
     if most > 0:
         counts[:] = 0
 
@@ -182,7 +191,10 @@ def _counts(counts: Ints, index: int, most: int) -> bool:
 
 @part
 def _may_reserve(problem: Problem, state: State, job: int, now: int) -> bool:
-    """Return whether a job may get a reservation: its age, its priority and its partition's count allow it."""
+    """Return whether a job may get a reservation.
+
+    Its age and priority must reach the minima, and its partition have fewer than bf_job_part_count_reserve.
+    """
     if problem.jobs.reserves[job] == 0 or not may_block(problem, state, job, now):
         return False
     most = problem.settings[Setting.BF_JOB_PART_COUNT_RESERVE]
@@ -191,7 +203,10 @@ def _may_reserve(problem: Problem, state: State, job: int, now: int) -> bool:
 
 @part
 def _test(problem: Problem, state: State, job: int, now: int) -> int:
-    """Start a job now, or reserve nodes for it, or do neither; return STARTED, RESERVED or NOTHING."""
+    """Start a job now, or reserve nodes for it at its earliest start, or do neither.
+
+    Return STARTED, RESERVED or NOTHING.
+    """
     jobs, settings, scratch = problem.jobs, problem.settings, state.scratch
     limit, chosen = jobs.limit[job], scratch.chosen
     if _has_too_much(problem, state, job):

@@ -1,7 +1,7 @@
-"""The conditions of jobs before they join the queue: submit, dependencies, and begin times [34 to 36].
+"""The conditions of jobs before they join Slurm's queue: submit, dependencies, and begin times [34 to 36].
 
-A job that has met all its conditions is on the timer, ordered by the second from which it may start. A job with
-conditions that cannot be met is gone, and so are the jobs that depend on it.
+A job that has met all its conditions is put on the timer, a heap ordered by the second from which a job may start. A
+job with a condition that cannot be met never starts, and nor do the jobs that depend on it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DOOMED = constant(2**40)  # open conditions of a job that can never start
 
 @part
 def note_submit(problem: Problem, state: State, job: int) -> None:
-    """Mark the submit condition of a job as met."""
+    """Mark the submit condition of a job as met; if no condition is left, put the job on the timer."""
     state.waiting.open[job] -= 1
     if state.waiting.open[job] == 0:
         wait_until(problem, state, job, state.waiting.moment[job])
@@ -30,9 +30,10 @@ def note_submit(problem: Problem, state: State, job: int) -> None:
 
 @part
 def settle(problem: Problem, state: State, job: int, now: int, what: int) -> None:
-    """Update the jobs that depend on a job after it has started, ended, or been cancelled.
+    """Update the jobs that depend on a job, after that job has started, ended, or been cancelled (`what`).
 
-    A dependency on a start is met in the next second at the earliest: the pass that starts the job has a fixed list.
+    A job with no condition left is put on the timer; one with a condition that cannot be met never starts. A dependency
+    on a start is met in the next second at the earliest: the pass that starts the job has a fixed list.
     """
     conditions, waiting = problem.conditions, state.waiting
     doomed = NO_JOBS
@@ -55,14 +56,14 @@ def settle(problem: Problem, state: State, job: int, now: int, what: int) -> Non
 
 @part
 def wait_until(problem: Problem, state: State, job: int, moment: int) -> None:
-    """Put a job on the timer, to join the queue at `moment`, or at the end of its hold if it is held then [73]."""
+    """Put a job on the timer, to join the queue at `moment`; if it is held then, at the end of the hold [73]."""
     state.waiting.moment[job] = released(problem, job, moment)
     _push(state, job)
 
 
 @part
 def released(problem: Problem, job: int, moment: int) -> int:
-    """Return the first second from `moment` on in which a job is not held."""
+    """Return the first second, `moment` or later, in which a job is not held."""
     holds, found = problem.holds, moment
     if holds.first.size > 0:
         for h in range(holds.first[job], holds.first[job + 1]):
@@ -73,7 +74,7 @@ def released(problem: Problem, job: int, moment: int) -> int:
 
 @part
 def doom_job(problem: Problem, state: State, job: int) -> None:
-    """Mark a job with a condition that cannot be met, and all jobs that depend on it, as never starting."""
+    """Mark a job as never starting, as one of its conditions cannot be met; likewise all jobs that depend on it."""
     _doom_followers(problem, state, _doom(problem, state, job, NO_JOBS))
 
 
@@ -104,7 +105,7 @@ def _doom(problem: Problem, state: State, job: int, doomed: int) -> int:
 
 @part
 def next_moment(state: State) -> int:
-    """Return when the next job on the timer may start; NEVER if there is none."""
+    """Return the second from which the first job on the timer may start; NEVER if the timer is empty."""
     if state.counter[Counter.TIMERS] == 0:
         return NEVER
     return state.waiting.moment[state.waiting.timer[0]]

@@ -1,8 +1,8 @@
 """The order of nodes in backfill's look ahead: nodes that were last tested for a GPU job come first [75].
 
-Slurm notes in a node's weight how many GPUs the job would get there. It forgets the note only when it looks for nodes
-at a submit, or for a start now, of a job that may use that node. For a job that backfill starts, it chooses again by
-the weights of the conf.
+In a node's weight, Slurm notes how many GPUs the job would get there; nodes are chosen by weight. It drops the note
+only when it looks for nodes for a job that may use that node, at a submit or for a start now. For a job that backfill
+starts, it chooses again by the weights of the conf.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ SPAN = constant(256)  # steps within each weight of the conf: the fewer GPUs, th
 
 @inlined
 def look_for(shared: Shared | None, problem: Problem, job: int) -> None:
-    """Update the notes when Slurm checks at submit whether a job could run on an empty machine."""
+    """Update the notes on nodes as Slurm does at a submit: it tests whether the job could run on an empty machine.
+
+    The old notes on the job's nodes are dropped.
+    """
     if shared is not None and shared.for_gpus.size > 0:
         _forget(shared, problem, job)
         _note_all(shared, problem, job)
@@ -34,7 +37,10 @@ def look_for(shared: Shared | None, problem: Problem, job: int) -> None:
 
 @inlined
 def look_for_now(shared: Shared | None, problem: Problem, job: int, free: Words) -> None:
-    """Update the notes when Slurm looks for nodes to start a job now."""
+    """Update the notes on nodes as Slurm does when it looks for nodes to start a job now.
+
+    The old notes on the job's nodes are dropped; new ones are for the free nodes with room.
+    """
     if shared is not None and shared.for_gpus.size > 0:
         _forget(shared, problem, job)
         _note(shared, shared.work.now, free, job)
@@ -42,21 +48,27 @@ def look_for_now(shared: Shared | None, problem: Problem, job: int, free: Words)
 
 @inlined
 def found_none(shared: Shared | None, problem: Problem, job: int) -> None:
-    """Update the notes when there are too few nodes now, and Slurm checks whether an empty machine has enough."""
+    """Update the notes on nodes as Slurm does when a job finds too few nodes now.
+
+    Slurm then tests whether the job could run on an empty machine.
+    """
     if shared is not None and shared.for_gpus.size > 0:
         _note_all(shared, problem, job)
 
 
 @inlined
 def look_ahead(shared: Shared, nodes: Words, job: int) -> None:
-    """Update the notes when backfill tests these nodes for a job at a later time."""
+    """Update the notes on nodes as Slurm does when backfill tests these nodes for a job at a later time."""
     if shared.for_gpus.size > 0:
         _note(shared, shared.work.later, nodes, job)
 
 
 @inlined
 def is_noted(shared: Shared | None, job: int) -> bool:
-    """Return whether a test of a job leaves notes on nodes."""
+    """Return whether a test of a job leaves notes on nodes.
+
+    It does if the job requests GPUs, and GPUs affect the order of nodes.
+    """
     return shared is not None and shared.for_gpus.size > 0 and shared.for_gpus[shared.sharing.kinds.of_job[job]] > 0
 
 
@@ -70,7 +82,10 @@ def _forget(shared: Shared, problem: Problem, job: int) -> None:
 
 @part
 def _note(shared: Shared, stock: Stock, nodes: Words, job: int) -> None:
-    """Note the GPUs of a job on each of these nodes that has enough free cores and GPUs for one task or one group."""
+    """Note a job's GPUs in the weight of each of these nodes that has room now.
+
+    Its free cores and GPUs have to be enough for one task, or for the job's tasks per node.
+    """
     kinds, gpu = shared.sharing.kinds, shared.sharing.gpu
     kind = kinds.of_job[job]
     asked = shared.for_gpus[kind]
@@ -85,7 +100,7 @@ def _note(shared: Shared, stock: Stock, nodes: Words, job: int) -> None:
 
 @part
 def _note_all(shared: Shared, problem: Problem, job: int) -> None:
-    """Note the GPUs of a job on each of its nodes that has as many cores and GPUs in all, free or not."""
+    """Note a job's GPUs in the weight of each node that it may use and that would have room if it were empty."""
     kinds, nodes, gpu = shared.sharing.kinds, shared.sharing.nodes, shared.sharing.gpu
     kind = kinds.of_job[job]
     asked = shared.for_gpus[kind]

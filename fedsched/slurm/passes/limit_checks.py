@@ -1,8 +1,8 @@
-"""Limits: jobs over a limit are skipped and do not block others [43].
+"""Checks of limits in Slurm's passes: jobs over a limit are skipped and do not block others [43].
 
 Slurm's main scheduler checks the limits of accounts only when it looks for a job's nodes. It skips a job earlier only
-if the job was over such a limit at its last check, and is still over one on the number of running jobs. Backfill skips
-all jobs that are over a limit.
+if two things hold: the job was over such a limit at its last check, and is still over one on the number of running
+jobs. Backfill skips all jobs that are over a limit.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ OTHERS, OF_JOBS, OF_AMOUNTS = (constant(k) for k in range(3))
 
 @part
 def is_over(problem: Problem, state: State, job: int, kind: int) -> bool:
-    """Return whether a job needs more than is left of some limit of this kind."""
+    """Return whether a job needs more than is left of some limit of this kind that binds it."""
     limits = problem.limits
     for i in range(limits.first[job], limits.first[job + 1]):
         if limits.binds[i] == 1 and limits.kind[i] == kind and limits.weight[i] > state.left[limits.counter[i]]:
@@ -30,7 +30,11 @@ def is_over(problem: Problem, state: State, job: int, kind: int) -> bool:
 
 @part
 def is_still_over(problem: Problem, state: State, job: int) -> bool:
-    """Return whether the main scheduler skips a job for a limit before it looks for nodes (see the rule above)."""
+    """Return whether the main scheduler skips a job for a limit before it looks for nodes.
+
+    It does if an array or the federation is at its limit. It also does if the job was over a limit of accounts at its
+    last check, and is still over one on running jobs. Store the result for limits of accounts.
+    """
     if is_over(problem, state, job, OTHERS):
         return True
     if state.waiting.limited[job] == 0:
@@ -41,7 +45,10 @@ def is_still_over(problem: Problem, state: State, job: int) -> bool:
 
 @part
 def has_too_many_jobs(problem: Problem, state: State, job: int) -> bool:
-    """Return whether a job is over a limit of arrays or on the number of running jobs; note it for accounts' limits."""
+    """Return whether a job is over a limit of arrays or the federation, or of accounts on running jobs.
+
+    Store the latter in `waiting.limited`.
+    """
     if is_over(problem, state, job, OTHERS):
         return True
     state.waiting.limited[job] = is_over(problem, state, job, OF_JOBS)
@@ -50,7 +57,7 @@ def has_too_many_jobs(problem: Problem, state: State, job: int) -> bool:
 
 @part
 def is_found_over(problem: Problem, state: State, job: int) -> bool:
-    """Return whether a job is over any limit of accounts, and note it."""
+    """Return whether a job is over any limit of accounts, and store that in `waiting.limited`."""
     over = is_over(problem, state, job, OF_JOBS) or is_over(problem, state, job, OF_AMOUNTS)
     state.waiting.limited[job] = over
     return over
@@ -58,7 +65,7 @@ def is_found_over(problem: Problem, state: State, job: int) -> bool:
 
 @inlined
 def take(problem: Problem, state: State, job: int) -> None:
-    """Subtract a starting job's usage from what is left of its limits."""
+    """Subtract what a starting job takes from what is left of each of its limits."""
     limits = problem.limits
     for i in range(limits.first[job], limits.first[job + 1]):
         state.left[limits.counter[i]] -= limits.weight[i]
@@ -66,7 +73,7 @@ def take(problem: Problem, state: State, job: int) -> None:
 
 @inlined
 def give_back(problem: Problem, state: State, job: int) -> None:
-    """Add an ended job's usage back to what is left of its limits."""
+    """Add what an ended job took back to what is left of each of its limits."""
     limits = problem.limits
     for i in range(limits.first[job], limits.first[job + 1]):
         state.left[limits.counter[i]] += limits.weight[i]
@@ -74,6 +81,6 @@ def give_back(problem: Problem, state: State, job: int) -> None:
 
 @inlined
 def left_of_array(problem: Problem, state: State, job: int) -> int:
-    """Return how many more tasks of a job's array may run."""
+    """Return how many more tasks of a job's array may run; the number of all jobs if that has no limit."""
     counter = problem.limits.array[job]
     return problem.jobs.tasks.size if counter < 0 else state.left[counter]

@@ -29,7 +29,7 @@ AMOUNTS = ("cpu", "node")  # the resources of jobs on whole nodes
 
 
 class Part(NamedTuple):
-    """A limit that a job counts towards, how much the job takes of it, and whether the limit binds the job."""
+    """A limit of a QOS or an account that a job counts towards; how much the job takes of it, and whether it binds."""
 
     of: str
     amount: float
@@ -39,7 +39,7 @@ class Part(NamedTuple):
 
     @property
     def is_over_alone(self) -> bool:
-        """Return whether the limit never lets such a job start, even if no other job runs."""
+        """Return whether the limit keeps the job from ever starting: it needs more than the whole limit."""
         return self.binds and self.weight > self.amount
 
     def __str__(self) -> str:
@@ -47,12 +47,12 @@ class Part(NamedTuple):
 
 
 def are_enforced(slurm: Slurm) -> bool:
-    """Return whether limits of accounts are enforced."""
+    """Return whether limits of accounts are enforced: accounts are given, and AccountingStorageEnforce asks for it."""
     return slurm.assoc is not None and slurm.priority.charges_ends
 
 
 def are_enforced_of(slurm: Slurm, resource: str) -> bool:
-    """Return whether limits on this resource exist and are enforced."""
+    """Return whether accounts or QOS have limits on this resource that are enforced."""
     if slurm.assoc is None or not are_enforced(slurm):
         return False
     said = [*(one.limits for one in slurm.assoc.members), *(one.limits for one in slurm.assoc.qos.values())]
@@ -60,7 +60,11 @@ def are_enforced_of(slurm: Slurm, resource: str) -> bool:
 
 
 def with_accounts(limits: Limits, slurm: Slurm, asked: Sequence[JobRequest], ids: Ints) -> Limits:
-    """Return the limits, extended by those of accounts if the conf enforces them."""
+    """Return the limits, extended by those of accounts and QOS if these are enforced.
+
+    Raise InfeasibleError if a job alone is over a limit, unless the policy lists it as admitted: then that does not
+    bind it.
+    """
     if slurm.assoc is None or not are_enforced(slurm):
         return limits
     parts = Parts.of_policy(slurm)
@@ -93,7 +97,7 @@ def with_accounts(limits: Limits, slurm: Slurm, asked: Sequence[JobRequest], ids
 
 
 def over_alone(slurm: Slurm, asked: Sequence[JobRequest]) -> dict[int, str]:
-    """Return, by index, the jobs that alone are over a limit, with that limit in words."""
+    """Return the jobs that are over a limit even if no other job runs: job index to that limit in words."""
     if not are_enforced(slurm):
         return {}
     parts = Parts.of_policy(slurm)
@@ -102,7 +106,7 @@ def over_alone(slurm: Slurm, asked: Sequence[JobRequest]) -> dict[int, str]:
 
 
 def unmodelled_limits(slurm: Slurm) -> Iterator[str]:
-    """Give the accounts' limits that are not modelled or not enforced, a few words each."""
+    """Yield the limits of accounts and QOS that are not modelled or not enforced, a few words each."""
     if slurm.assoc is None:
         return
     given: dict[str, None] = {}
@@ -126,7 +130,7 @@ def _ints(values: object) -> Ints:
 
 
 class Parts:
-    """Looks up the limits that a job counts towards, once for all jobs with the same request."""
+    """Looks up the limits that jobs count towards; jobs with the same request share one lookup."""
 
     def __init__(self, accounts: Associations, of_partitions: Mapping[str, str]) -> None:
         self.accounts, self.of_partitions = accounts, of_partitions
@@ -134,12 +138,12 @@ class Parts:
 
     @classmethod
     def of_policy(cls, slurm: Slurm) -> Parts:
-        """Return the parts of a policy that has accounts."""
+        """Return the lookup for a policy that has accounts."""
         assert slurm.assoc is not None
         return cls(slurm.assoc, {name: line.words.get("qos", "") for name, line in slurm.conf.partitions.items()})
 
     def of(self, job: JobRequest) -> list[Part]:
-        """Return the limits that a job counts towards."""
+        """Return the limits of QOS and accounts that a job counts towards."""
         amounts = tuple(job.amounts.get(name, 0.0) for name in AMOUNTS)
         request = (job.user, job.account, job.partition, job.qos, job.limit, amounts)
         if request not in self._known:

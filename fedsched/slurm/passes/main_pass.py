@@ -1,4 +1,7 @@
-"""The main scheduler's pass: a job that fits on idle nodes starts; one that does not fit blocks its partition."""
+"""The pass of Slurm's main scheduler: a job that fits on idle nodes starts; one that does not blocks its partition.
+
+Later jobs of a blocked partition do not start in that pass.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,10 @@ STARTED, FAILED, PASSED = (constant(k) for k in range(3))
 
 @part
 def main_pass(problem: Problem, state: State, now: int, depth: int) -> None:
-    """Test the first `depth` + 1 jobs of the queue. Nodes with completing jobs are not idle here."""
+    """Do a main pass: test the first `depth` + 1 jobs of the queue that are not skipped, and start those that fit.
+
+    Nodes with completing jobs are not idle here.
+    """
     machine, scratch = problem.machine, state.scratch
     scratch.withdrawn[:] = 0
     scratch.failed[:] = 0
@@ -64,7 +70,10 @@ def main_pass(problem: Problem, state: State, now: int, depth: int) -> None:
 
 @part
 def _is_skipped(problem: Problem, state: State, job: int, now: int) -> bool:
-    """Return whether a job is skipped: it is blocked, over a limit, or too long for the rest of its reservation."""
+    """Return whether the pass skips a job: its partition or reservation is blocked, or it is over a limit.
+
+    It also does if the job would not end within its reservation.
+    """
     reservation = problem.jobs.reservation[job]
     if reservation < 0:
         failed = state.scratch.failed[problem.jobs.partition[job]] == 1
@@ -75,10 +84,11 @@ def _is_skipped(problem: Problem, state: State, job: int, now: int) -> bool:
 
 @part
 def _test(problem: Problem, state: State, job: int, now: int) -> int:
-    """Start a job on idle nodes; return STARTED, FAILED (it blocks its partition) or PASSED (it does not).
+    """Test a job: start it if it fits on idle nodes; return STARTED, FAILED (its partition is blocked) or PASSED.
 
-    A job over a limit of accounts blocks its partition only if `assoc_limit_stop` is set. A job without enough nodes
-    blocks its partition unless its usable nodes are too few in all and none of them is busy.
+    PASSED is a job that neither starts nor blocks. A job over a limit of accounts blocks its partition only if
+    `assoc_limit_stop` is set. A job without enough nodes blocks its partition unless its usable nodes are too few in
+    all and none of them is busy.
     """
     jobs, machine, scratch = problem.jobs, problem.machine, state.scratch
     reservation, mine = jobs.reservation[job], machine.sets[jobs.nodes[job]]
@@ -107,7 +117,7 @@ def _test(problem: Problem, state: State, job: int, now: int) -> int:
 
 @part
 def _is_withdrawn(problem: Problem, state: State, job: int) -> bool:
-    """Return whether earlier jobs have blocked nodes of a job's partition, and too few are left for it."""
+    """Return whether earlier jobs of the pass leave too few unblocked nodes in a job's partition."""
     if state.shared is not None or problem.sizes is not None:
         return False
     left, partition = 0, problem.machine.partitions[problem.jobs.partition[job]]
@@ -118,7 +128,10 @@ def _is_withdrawn(problem: Problem, state: State, job: int) -> bool:
 
 @part
 def _fail(problem: Problem, state: State, job: int, now: int) -> int:
-    """Block a job's partition or reservation for later jobs, if the job may do so."""
+    """Block a job's partition, or its reservation, for later jobs of the pass.
+
+    Return FAILED if a partition is blocked, else PASSED: for a reservation, or if the job may not block others.
+    """
     reservation = problem.jobs.reservation[job]
     if reservation >= 0:
         state.scratch.failed_in[reservation] = 1
@@ -131,7 +144,7 @@ def _fail(problem: Problem, state: State, job: int, now: int) -> int:
 
 @part
 def _withdraw(problem: Problem, state: State, job: int) -> None:
-    """Block the nodes of a job's partition for all later jobs of the pass."""
+    """Mark a job's partition as blocked, and block the nodes of it for all later jobs of the pass."""
     scratch, partition = state.scratch, problem.jobs.partition[job]
     scratch.failed[partition] = 1
     for k in range(scratch.withdrawn.size):

@@ -1,4 +1,7 @@
-"""Node choice: the smallest contiguous block of free nodes that is large enough, else the largest blocks."""
+"""Slurm's choice of nodes: the smallest contiguous block of free nodes that is large enough for a job.
+
+If there is none, the largest blocks are taken.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,10 @@ FIRST, NONE, EMPTY = constant(0), constant(-1), constant(0)  # the first node, n
 
 @part
 def choose(problem: Problem, free: Words, tasks: int, blocks: Words, chosen: Words) -> None:
-    """Choose as many of the free nodes as a job has tasks; there are enough. `blocks` is a scratch array.
+    """Set `chosen` to as many of the free nodes as a job has tasks; there are enough. `blocks` is a scratch array.
 
-    Under select/cons_tres the nodes of a block have one weight, and blocks of the least weight come first.
+    The smallest block that is large enough is chosen, else the largest and so on. Under select/cons_tres the nodes of a
+    block have one weight, and blocks of the least weight come first.
     """
     weighed = problem.settings[Setting.CONS_TRES] == 1
     weight = problem.machine.weight
@@ -42,7 +46,10 @@ def choose(problem: Problem, free: Words, tasks: int, blocks: Words, chosen: Wor
 
 @part
 def end_of_block(blocks: Words, weight: Ints, weighed: bool, first: int) -> int:
-    """Return the node after the last one of a block."""
+    """Return the number after the last node of the block that begins at `first`.
+
+    A block is a run of members of `blocks`, with equal weights if `weighed`.
+    """
     after = next_out(blocks, first)
     if not weighed:
         return after
@@ -54,7 +61,10 @@ def end_of_block(blocks: Words, weight: Ints, weighed: bool, first: int) -> int:
 
 @part
 def is_better(weight: Ints, weighed: bool, left: int, first: int, length: int, best: int, best_length: int) -> bool:
-    """Return whether a block is a better choice than the best one so far, with `left` nodes still to choose."""
+    """Return whether a block of `length` nodes from `first` on is a better choice than the best one so far.
+
+    `left` nodes are still to be chosen.
+    """
     if weighed and weight[first] != weight[best]:
         return weight[first] < weight[best]
     if length >= left:

@@ -1,4 +1,7 @@
-"""The table of a backfill pass (Slurm's node_space): consecutive intervals of time, each with the nodes left in it."""
+"""The table of a backfill pass (Slurm's node_space): intervals of time, each with the nodes not reserved in it.
+
+An interval is called a record; records follow each other without gaps.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +31,17 @@ SOME_ROOM = constant(-1)
 
 @part
 def rounded(problem: Problem, time: int) -> int:
-    """Return a time rounded down to bf_resolution, counted in seconds since 1970, not seconds of the log."""
+    """Return a time rounded down to a multiple of bf_resolution, counted in seconds since 1970."""
     resolution, epoch = problem.settings[Setting.BF_RESOLUTION], problem.settings[Setting.EPOCH]
     return time - (time + epoch) % resolution
 
 
 @part
 def begin_table(problem: Problem, state: State, now: int) -> None:
-    """Reset the table to one record with all nodes."""
+    """Reset the table to one record with all nodes, from now to the end of the backfill window.
+
+    What earlier passes have found out about jobs without room is dropped.
+    """
     table = state.table
     table.begin[0] = rounded(problem, now)
     table.end[0] = rounded(problem, now + problem.settings[Setting.BF_WINDOW])
@@ -47,9 +53,10 @@ def begin_table(problem: Problem, state: State, now: int) -> None:
 
 @part
 def limit_to_records(state: State, after: int, until: int) -> int:
-    """Keep only the usable nodes that are left in every record between two times.
+    """Keep in `state.scratch.usable` only nodes that are left in every record between two times.
 
-    Return when the first later record begins that has open nodes not left before; NONE_LATER if there is none.
+    Return when the first later record begins that has open nodes which the records before it lack; NONE_LATER if there
+    is none.
     """
     table, usable, many = state.table, state.scratch.usable, state.counter[Counter.RECORDS]
     within, left, later = state.scratch.within, state.scratch.line, NONE_LATER
@@ -73,7 +80,10 @@ def limit_to_records(state: State, after: int, until: int) -> int:
 
 @part
 def has_room(problem: Problem, state: State, job: int, now: int) -> bool:
-    """Return whether a job fits on the nodes that are free now and left in all records within its time limit."""
+    """Return whether a job fits on nodes that are free now and left in all records within its time limit.
+
+    On shared nodes, store it if the job does not fit.
+    """
     if not may_have_room(state.shared, problem, state, job):
         return False
     limit = _limit_without_room(problem, state, job, now)
@@ -85,7 +95,10 @@ def has_room(problem: Problem, state: State, job: int, now: int) -> bool:
 
 @part
 def _limit_without_room(problem: Problem, state: State, job: int, now: int) -> int:
-    """Return SOME_ROOM if a job fits within its own time limit, else the shortest limit known not to fit (0: any)."""
+    """Return SOME_ROOM if a job fits now for its own time limit; else the shortest limit known not to fit.
+
+    That is 0 if it fits for no limit.
+    """
     jobs, table, free = problem.jobs, state.table, state.scratch.free
     mine, limit = problem.machine.sets[jobs.nodes[job]], jobs.limit[job]
     for k in range(free.size):
@@ -105,7 +118,7 @@ def _limit_without_room(problem: Problem, state: State, job: int, now: int) -> i
 
 @part
 def is_reserved(state: State, nodes: Words, begin: int, end: int) -> bool:
-    """Return whether any of the nodes is reserved between two times."""
+    """Return whether any of the nodes is reserved at some time from `begin` to before `end`."""
     table = state.table
     for record in range(state.counter[Counter.RECORDS]):
         if table.end[record] > begin and table.begin[record] < end:
@@ -117,7 +130,10 @@ def is_reserved(state: State, nodes: Words, begin: int, end: int) -> bool:
 
 @part
 def reserve(problem: Problem, state: State, nodes: Words, begin: int, end: int) -> None:
-    """Remove the nodes from the records between two times, for at least bf_resolution seconds."""
+    """Remove the nodes from all records from `begin` to `end`, or for bf_resolution seconds if that is longer.
+
+    Records are split at these times, and equal neighbours joined.
+    """
     table, counter = state.table, state.counter
     begin = max(begin, table.begin[0])
     end = max(end, begin + problem.settings[Setting.BF_RESOLUTION])

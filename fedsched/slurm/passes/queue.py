@@ -1,4 +1,4 @@
-"""The queue, in the order in which passes test jobs: jobs of reservations, partition tier, priority, number.
+"""Slurm's queue, in the order in which passes test jobs: jobs of reservations, partition tier, priority, number.
 
 An array has one entry, its first waiting task, which stands for all of them.
 """
@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 @inlined
 def comes_before(problem: Problem, state: State, one: int, other: int) -> bool:
-    """Return whether a waiting job is before another one in the queue."""
+    """Return whether a waiting job is before another one in the queue.
+
+    Jobs of reservations come first, then higher tiers, then higher priorities, then lower numbers; under FIFO, older
+    entries.
+    """
     tier, reservation = problem.machine.tier, problem.jobs.reservation
     if problem.settings[Setting.FIFO] == 1:
         since = state.waiting.since
@@ -37,7 +41,10 @@ def comes_before(problem: Problem, state: State, one: int, other: int) -> bool:
 
 @inlined
 def may_block(problem: Problem, state: State, job: int, now: int) -> bool:
-    """Return whether a job may block others: it has waited for bf_min_age_reserve and has bf_min_prio_reserve."""
+    """Return whether a job may block others or get a reservation: by its age and its priority.
+
+    The minima are bf_min_age_reserve and bf_min_prio_reserve.
+    """
     settings = problem.settings
     if now - state.waiting.moment[job] < settings[Setting.BF_MIN_AGE_RESERVE]:
         return False
@@ -47,7 +54,7 @@ def may_block(problem: Problem, state: State, job: int, now: int) -> bool:
 
 @part
 def join(problem: Problem, state: State, job: int) -> None:
-    """Put a job into the queue, unless an earlier task stands there for its array."""
+    """Insert a job into the queue at its place in the order; do nothing if an earlier task of its array is there."""
     queue, many = state.queue, state.counter[Counter.WAITING]
     if state.waiting.shown[problem.jobs.record[job]] >= 0:
         return
@@ -74,9 +81,10 @@ def _is_elsewhere(problem: Problem, state: State, task: int) -> bool:
 
 @part
 def replace_by_next_task(problem: Problem, state: State, place: int, since: int) -> int:
-    """Replace a job that waits no more by the next waiting task of its array; return that task, or -1.
+    """Replace a job that no longer waits by the next waiting task of its array; return that task, or -1.
 
-    Under FIFO the rest of the array then counts as a record that joined Slurm's list at `since`.
+    If there is none the queue keeps the job; the caller removes it. Under FIFO the task counts as having joined at
+    `since`.
     """
     job, waiting = state.queue[place], state.waiting
     record, task = problem.jobs.record[job], problem.jobs.successor[job]
@@ -92,7 +100,10 @@ def replace_by_next_task(problem: Problem, state: State, place: int, since: int)
 
 @part
 def leave(problem: Problem, state: State, job: int) -> None:
-    """Remove a job that is not to be started from the queue."""
+    """Remove a job that is not to be started from the queue and from the waiting jobs.
+
+    If it stands for an array, its next waiting task takes its place.
+    """
     remove_cancelled(state.priorities, job)
     queue, many = state.queue, state.counter[Counter.WAITING]
     if state.waiting.shown[problem.jobs.record[job]] != job:
@@ -109,7 +120,7 @@ def leave(problem: Problem, state: State, job: int) -> None:
 
 @part
 def drop_started(state: State) -> None:
-    """Remove the started jobs from the queue."""
+    """Remove all jobs that have started from the queue."""
     queue, kept = state.queue, 0
     for place in range(state.counter[Counter.WAITING]):
         if np.isnan(state.start[queue[place]]):
@@ -120,7 +131,7 @@ def drop_started(state: State) -> None:
 
 @part
 def order(problem: Problem, state: State) -> None:
-    """Sort the queue again after priorities have changed: a merge sort."""
+    """Sort the queue again, after priorities or places have changed (merge sort)."""
     many, queue, other = state.counter[Counter.WAITING], state.queue, state.scratch.queue
     width = 1
     while width < many:

@@ -19,9 +19,9 @@ UNKNOWN = -1  # no second of a run is below 0
 
 @part
 def will_run(problem: Problem, state: State, now: int, job: int) -> int:
-    """Return when a job fits on the usable nodes, and choose its nodes; UNKNOWN if it never does.
+    """Return when a job could start on the usable nodes: now, or after expected ends of running jobs; UNKNOWN if never.
 
-    Nodes with completing jobs count as free: the caller checks for them.
+    Set `state.scratch.chosen` to its nodes then. Nodes with completing jobs count as free: the caller checks for them.
     """
     free = begin_release(state.shared, state)
     if fits_then(state.shared, problem, state.scratch.free, free, job):

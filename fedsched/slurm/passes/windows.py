@@ -17,14 +17,17 @@ LATE = constant(-1)  # no second of a run is below 0
 
 @part
 def next_edge(problem: Problem, state: State) -> int:
-    """Return when the next window becomes known, begins or ends."""
+    """Return when a window next becomes known, begins or ends; NEVER if none does."""
     edges, passed = problem.windows.edges, state.counter[Counter.EDGES]
     return edges[passed] if passed < edges.size else NEVER
 
 
 @part
 def take_edges(problem: Problem, state: State, now: int) -> bool:
-    """Update the list of windows that are known and not over; return whether nodes came up again."""
+    """Update the list of windows that are known and not over, up to `now`.
+
+    Return whether nodes that were down have come up again.
+    """
     windows, counter = problem.windows, state.counter
     if next_edge(problem, state) > now:
         return False
@@ -44,7 +47,10 @@ def take_edges(problem: Problem, state: State, now: int) -> bool:
 
 @part
 def close(problem: Problem, state: State, job: int, since: int, usable: Words) -> bool:
-    """Remove the nodes that are closed during a job's run from `since` on; return whether reservations removed any."""
+    """Remove from `usable` the nodes that are closed in a job's time limit from `since` on, by the windows known now.
+
+    Return whether maintenance or a reservation, not a failure, closes some of them.
+    """
     windows, taken = problem.windows, False
     until = since + problem.jobs.limit[job]
     for place in range(state.counter[Counter.VISIBLE]):
@@ -62,7 +68,7 @@ def close(problem: Problem, state: State, job: int, since: int, usable: Words) -
 
 @part
 def open_nodes(problem: Problem, state: State, job: int, since: int, found: Words) -> None:
-    """Find the nodes of a job's partition and reservation that are not closed during its run from `since` on.
+    """Set `found` to the nodes of a job's partition and reservation that are not closed during its run from `since` on.
 
     They include nodes that the job cannot use, as they lack features or are too small.
     """
@@ -79,14 +85,17 @@ def open_nodes(problem: Problem, state: State, job: int, since: int, found: Word
 
 @part
 def ends_in_time(problem: Problem, job: int, now: int) -> bool:
-    """Return whether a job that starts now ends within its reservation."""
+    """Return whether a job that starts now ends within its reservation; True if it has none."""
     reservation = problem.jobs.reservation[job]
     return reservation < 0 or now + problem.jobs.planned[job] <= problem.windows.ends[reservation]
 
 
 @part
 def next_end_of_reservations(problem: Problem, state: State, since: int) -> int:
-    """Return the second after the next end of a reservation, rounded up to bf_resolution in seconds since 1970."""
+    """Return the next planned end, `since` or later, of a known maintenance or reservation, or NEVER.
+
+    It is rounded up to bf_resolution in seconds since 1970, plus one second.
+    """
     windows, found = problem.windows, NEVER
     for place in range(state.counter[Counter.VISIBLE]):
         w = state.visible[place]

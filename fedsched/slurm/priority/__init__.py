@@ -1,4 +1,4 @@
-"""Slurm's priorities: basic and multifactor, with fair share, ages and decay.
+"""Slurm's priorities: basic and multifactor, with fair share, ages, and usage that decays.
 
-Input: jobs, accounts and the clock. Output: a priority for each job.
+They are computed from jobs, accounts and the clock: a number for each job.
 """

@@ -1,4 +1,4 @@
-"""Slurm's accounts: the tree of accounts and users with their shares, the qualities of service (QOS), and limits."""
+"""Slurm's accounts: the tree of accounts and users with their shares; qualities of service (QOS); and their limits."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Limits = dict[str, "float | Mapping[str, float]"]
 
 @dataclass(frozen=True, slots=True)
 class Association:
-    """An account, or a user in an account, for one partition or for all of them."""
+    """An account, or a user in an account (for one partition or for all), with its shares, priority and limits."""
 
     account: str
     user: str = ""
@@ -58,7 +58,7 @@ class Association:
 
 @dataclass(frozen=True, slots=True)
 class Qos:
-    """A quality of service."""
+    """A quality of service (QOS): its priority, the factor of its usage, its flags and limits."""
 
     name: str
     priority: int = 0
@@ -70,7 +70,7 @@ class Qos:
 
 @dataclass(frozen=True, slots=True)
 class Associations:
-    """The accounts and users of a cluster: the root first, each after the account above it."""
+    """The accounts and users of a cluster, the root first, each after the account above it; and the QOS."""
 
     members: tuple[Association, ...]
     qos: Mapping[str, Qos]  # by name in lower case
@@ -80,16 +80,23 @@ class Associations:
 
     @classmethod
     def read(cls, *paths: str | PathLike[str], cluster: str = "") -> Associations:
-        """Return the accounts of a cluster from sacctmgr's output; name the cluster if the files have several."""
+        """Return the accounts of a cluster from files with sacctmgr's output.
+
+        If the files have several clusters, `cluster` has to name one. Raise TraceError if they lack what is needed.
+        """
         return of_accounts(read_accounts(*paths), cluster=cluster)
 
     @property
     def users(self) -> int:
-        """Return how many associations belong to users, not accounts."""
+        """Return how many associations belong to users, not to accounts as a whole."""
         return sum(bool(one.user) for one in self.members)
 
     def place(self, user: str, account: str = "", partition: str = "") -> int:
-        """Return the index of the association that a job counts for: that of its partition, else that of all."""
+        """Return the index of the association that a job counts for.
+
+        It is that of the user in the account for the partition, or else for all partitions; the account is the user's
+        default one if it is "". Raise TraceError if there is none.
+        """
         account = account or self.default_accounts.get(user, "")
         found = {one.partition: k for k, one in enumerate(self.members) if (one.user, one.account) == (user, account)}
         if partition in found or "" in found:
@@ -99,7 +106,7 @@ class Associations:
         raise TraceError(f"user {user!r} is not in the account {account!r}: {told}; {GIVE}.")
 
     def quality(self, name: str) -> Qos:
-        """Return a QOS by its name."""
+        """Return the QOS with this name, in any case; raise TraceError if no file lists it."""
         if (found := self.qos.get(name.lower())) is not None:
             return found
         near = nearest(name, (one.name for one in self.qos.values()))
@@ -107,7 +114,7 @@ class Associations:
         raise TraceError(f"no file lists the QOS {name!r}; give the output of `sacctmgr -P show qos` too.{hint}")
 
     def notes(self) -> Iterator[str]:
-        """Give what is not modelled and what is assumed, a line each."""
+        """Yield what is not modelled of the accounts, and what is assumed, a line each."""
         if self.left_out:
             yield f"not modelled of the accounts: {', '.join(self.left_out)}"
         if self.assumed:
@@ -115,7 +122,7 @@ class Associations:
 
 
 def of_accounts(found: Accounts, *, cluster: str = "") -> Associations:
-    """Return the accounts of one cluster from the entries that were read."""
+    """Return the accounts of one cluster from the entries that were read; raise TraceError if they are inconsistent."""
     said = ", ".join(found.paths)
     clusters = list(dict.fromkeys(key[0] for key in found.associations if key[0])) or [""]
     chosen = clusters[0] if len(clusters) == 1 else cluster
@@ -149,7 +156,10 @@ def _made_root(said: str) -> Entry:
 
 
 def _gather(entries: dict[tuple[str, str, str], Entry], members: list[Association]) -> None:
-    """Order the entries: each after the account above it, otherwise in the order of the file."""
+    """Append the entries to `members` as associations: each after the account above it, else in the order of the file.
+
+    Raise TraceError if an account above is unknown or missing, or an account is above itself.
+    """
     within: dict[str, list[tuple[str, str, str]]] = {}
     for key, entry in entries.items():
         if key == (ROOT, "", ""):
@@ -220,7 +230,10 @@ def _quality(entry: Entry) -> Qos:
 
 
 def limits_of(words: Mapping[str, str], where: str) -> Limits:
-    """Return the limits by name in lower case: counts, run times in seconds, or amounts by resource."""
+    """Return the limits among an entry's words, by name in lower case; limits of -1 or without a value are left out.
+
+    A limit is a count, a run time in seconds, or a mapping of resources to amounts.
+    """
     found: Limits = {}
     for name, text in words.items():
         if not text or text == "-1":
@@ -236,7 +249,10 @@ def limits_of(words: Mapping[str, str], where: str) -> Limits:
 
 
 def amounts_of(text: str, where: str, *, unit: bool = True) -> dict[str, float]:
-    """Return the amounts of a text like cpu=4,mem=2G,gres/gpu=1 by name in lower case, memory in MB; -1 is left out."""
+    """Return the amounts in a text like cpu=4,mem=2G,gres/gpu=1, by resource in lower case, memory in MB.
+
+    Negative amounts are left out. Without `unit`, suffixes such as G are ignored.
+    """
     found = {}
     for part in filter(None, text.split(",")):
         match = _TRES.fullmatch(part.strip())
@@ -269,7 +285,7 @@ def _left_out(found: Accounts, entries: Mapping[tuple[str, str, str], Entry]) ->
 
 
 def _of_flags(qualities: Iterable[Entry]) -> Iterator[str]:
-    """Give the QOS flags that matter to scheduling and are not modelled."""
+    """Yield the QOS flags that matter to scheduling and are not modelled, each with the names of its QOS."""
     having: dict[str, list[str]] = {}
     for entry in qualities:
         for flag in filter(None, entry.words.get("flags", "").split(",")):

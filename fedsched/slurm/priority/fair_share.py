@@ -1,8 +1,8 @@
-"""The two rules of fair share: the fair tree, and the classic rule that Slurm used before it.
+"""The two rules of Slurm's fair share: the fair tree, and the classic rule that Slurm used before it.
 
 Fair tree: users are ranked level by level of the account tree, by shares over usage. Both are fractions of the level:
-shares among siblings, usage within the account above. Classic: the factor is 2 to the power of
--(effective usage / shares).
+shares among siblings, usage within the account above. Classic: the factor is 2 to the power of -(effective usage /
+shares).
 """
 
 from __future__ import annotations
@@ -26,7 +26,11 @@ ROOT, UNTIED = constant(0), constant(0)
 
 @part
 def rank_users(priorities: Priorities) -> None:
-    """Rank all users. Tied users share a rank; the members of tied accounts are ranked together as one level."""
+    """Rank all users by the fair tree, and write their fair-share factors: the best one's is 1.
+
+    The last of n users has 1/n. Tied users share a factor; the members of tied accounts are ranked together as one
+    level.
+    """
     tree, users = priorities.tree, priorities.counts[Count.USERS]
     if tree.parent.size == 0:
         return
@@ -125,7 +129,10 @@ def _sort(tree: Tree, first: int, end: int) -> None:
 
 @part
 def update_effective_usage(tree: Tree) -> None:
-    """Compute the effective usage of accounts; that of a user is computed with the first job that asks after a tick."""
+    """Compute the effective usage of accounts, for classic fair share.
+
+    That of users is set to NaN: it is computed when `classic_factor` needs it.
+    """
     for k in range(tree.parent.size):
         if k == 0:
             tree.effective[0] = 1.0
@@ -150,7 +157,7 @@ def _effective(tree: Tree, k: int) -> float:
 
 @part
 def classic_factor(priorities: Priorities, association: int) -> float:
-    """Return the fair-share factor of an association, from 0 to 1."""
+    """Return the classic fair-share factor of an association, from 0 to 1; 0 if it has no shares."""
     tree = priorities.tree
     k = tree.above[association] if tree.of_parent[association] else association
     if np.isnan(tree.effective[k]):

@@ -1,4 +1,4 @@
-"""The input of priorities as arrays for compiled code: jobs, accounts, and the times of ticks.
+"""The arrays from which compiled code computes Slurm's priorities: jobs, accounts, and the times of ticks.
 
 At a tick, usage decays and all priorities are computed again (PriorityCalcPeriod).
 """
@@ -30,31 +30,31 @@ if TYPE_CHECKING:
 
 
 class Weight(IntEnum):
-    """Settings that are numbers, as indices of `Priorities.weight`."""
+    """Settings of priorities that are numbers, as indices into `Priorities.weight`."""
 
     AGE, MAX_AGE, FAIRSHARE, DECAY, PERIOD, DAMPING = range(6)
 
 
 class Switch(IntEnum):
-    """Settings that are on or off, as indices of `Priorities.switch`."""
+    """Settings of priorities that are on or off, as indices into `Priorities.switch`."""
 
     MULTIFACTOR, FAIR_TREE, CHARGES_ENDS, ONLY_UP = range(4)
 
 
 class Moment(IntEnum):
-    """Times of the last tick (NaN: there was none) and the next one, as indices of `Priorities.moment`."""
+    """The times of the last tick (NaN: there was none) and of the next one, as indices into `Priorities.moment`."""
 
     LAST, NEXT = range(2)
 
 
 class Count(IntEnum):
-    """Counters, as indices of `Priorities.counts`: waiting jobs, resets of usage so far, users."""
+    """Counters of waiting jobs, resets of usage so far, and users, as indices into `Priorities.counts`."""
 
     WAITING, RESETS, USERS = range(3)
 
 
 class Factor(IntEnum):
-    """The summands of a priority, in the order in which Slurm adds them."""
+    """The summands of a multifactor priority, as indices, in the order in which Slurm adds them."""
 
     AGE, ASSOC, FAIRSHARE, SIZE, PARTITION, QOS, TRES, SITE, NICE = range(9)
 
@@ -122,7 +122,7 @@ def pack(
     usage: Floats | None = None,
     last_tick: float = math.nan,
 ) -> Priorities:
-    """Return the arrays that priorities are computed from.
+    """Return the arrays from which priorities are computed, for jobs that are not submitted yet.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def pack(
 
 
 def tree_of(associations: Associations | None, *, fair_tree: bool) -> Tree:
-    """Return the accounts as arrays, with no usage yet."""
+    """Return the tree of accounts as arrays, without usage; without accounts the arrays are empty."""
     members = () if associations is None else associations.members
     shares = shares_of(members)
     n = len(members)
@@ -208,7 +208,10 @@ _ZERO = datetime(1970, 1, 1)  # without a time zone: all times are local
 
 
 def resets_from(period: str, origin: float, phase: float) -> NDArray[np.float64]:
-    """Return the seconds of the log at which usage is reset, for `YEARS` years from the first tick on, then inf."""
+    """Return the times at which usage is reset, in seconds of the log, for `YEARS` years from the first tick on.
+
+    `period` is one of PriorityUsageResetPeriod's words. The last entry is infinite.
+    """
     begin = _ZERO + timedelta(seconds=origin + phase)
     times = [(one - _ZERO).total_seconds() - origin for one in _moments(period, begin)]
     return np.array([*times, np.inf])

@@ -1,4 +1,4 @@
-"""The priority settings of a slurm.conf: weights, the longest age, the decay of usage, and each partition's part."""
+"""The priority settings of a slurm.conf: weights, the highest age, the decay of usage, and each partition's factor."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MEGABYTES = {"": 1.0, "K": 1 / 1024, "M": 1.0, "G": 1024.0, "T": 1024.0**2, "P"
 
 @dataclass(frozen=True, slots=True)
 class PartitionPriority:
-    """A partition's tier, its factor in priorities, and its billing weights."""
+    """What a partition contributes to priorities: its tier, its factor, billing weights, and total resources."""
 
     name: str
     tier: int = 1
@@ -41,7 +41,7 @@ class PartitionPriority:
 
 @dataclass(frozen=True, slots=True)
 class PriorityParameters:
-    """The parameters of priorities: times in seconds, weights by name, flags in upper case."""
+    """The priority settings of a slurm.conf: times in seconds, weights by name, flags in upper case."""
 
     multifactor: bool = False
     age: int = 0
@@ -66,7 +66,7 @@ class PriorityParameters:
 
     @classmethod
     def of(cls, conf: SlurmConf) -> PriorityParameters:
-        """Return the priority parameters of a slurm.conf."""
+        """Return the priority settings of a slurm.conf; raise FederationError if a value is invalid."""
         said, where = conf.parameters, conf.path
         kind = value_or_default(conf, "PriorityType")
         if kind not in (BASIC, MULTIFACTOR):
@@ -106,21 +106,27 @@ class PriorityParameters:
 
     @property
     def fair_tree(self) -> bool:
-        """Return whether fair share is a fair tree, which is the default."""
+        """Return whether fair share is computed by the fair tree (the default), not by the classic rule."""
         return "NO_FAIR_TREE" not in self.flags
 
     def normal(self, what: str) -> bool:
-        """Return whether a factor (ASSOC, PART, QOS or TRES) is normalised: divided by the largest value there is."""
+        """Return whether a factor is normalised; `what` is ASSOC, PART, QOS or TRES.
+
+        A normalised factor is divided by the largest value there is.
+        """
         return not self.flags & {f"NO_NORMAL_{what}", "NO_NORMAL_ALL"}
 
     @property
     def decay(self) -> float:
-        """Return the factor by which usage decays in one second."""
+        """Return the factor by which usage decays in one second; 1 if it never decays."""
         return 1.0 - 0.693 / self.half_life if self.half_life > 0.0 else 1.0
 
 
 def weights_of(text: str, where: str, name: str) -> dict[str, float]:
-    """Return the weights of a text like CPU=1.0,Mem=0.25G,GRES/gpu=2, by resource in lower case; memory per MB."""
+    """Return the weights in a text like CPU=1.0,Mem=0.25G,GRES/gpu=2, by resource in lower case; memory per MB.
+
+    Raise FederationError if one is invalid.
+    """
     found = {}
     for part in filter(None, text.strip('"').split(",")):
         resource, mark, value = part.strip().partition("=")

@@ -1,6 +1,7 @@
-"""The sequence numbers of `priority/basic`: each job record gets one at submit, and a new one at each release [73].
+"""The sequence numbers of jobs under `priority/basic`: earlier numbers mean higher priority [73].
 
-A job that is submitted held gets its number at release. The tasks of an array that wait as one record share a number.
+Each job record gets a number at submit, and a new one at each release from a hold. A job that is submitted held gets
+its number at release. The tasks of an array that wait as one record share a number.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
 
 @part
 def give_number(problem: Problem, state: State, job: int) -> None:
-    """Number a submitted job, after the jobs that are released by then."""
+    """Give a submitted job its number; jobs that are released by then get theirs first.
+
+    A job that is held at its submit gets no number yet.
+    """
     submit = problem.jobs.submit[job]
     if problem.holds.first.size > 0:
         give_released_numbers(problem, state, submit)
@@ -30,7 +34,7 @@ def give_number(problem: Problem, state: State, job: int) -> None:
 
 @part
 def give_released_numbers(problem: Problem, state: State, now: int) -> None:
-    """Give a new number to each waiting job with a hold that has ended by `now`."""
+    """Give a new number to each waiting job with a hold that has ended by `now`, in order of these ends."""
     counter, holds, jobs = state.counter, problem.holds, problem.jobs
     while counter[Counter.RELEASED] < holds.by_end.size:
         hold = holds.by_end[counter[Counter.RELEASED]]

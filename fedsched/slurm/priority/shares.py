@@ -1,4 +1,4 @@
-"""The tree in which shares are compared, and the fraction of shares that each association has."""
+"""The tree in which Slurm compares shares of accounts and users, and each association's fraction of the shares."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ NOWHERE = -1
 
 
 class Shares(NamedTuple):
-    """The tree of accounts as arrays.
+    """The tree of accounts and users (associations) as arrays, for comparing their shares.
 
-    `above` is the account in which an association is compared: the nearest one above it with shares of its own.
-    `first` and `below` list the associations that are compared in each account. `of_parent` marks those that use the
-    shares of the account above.
+    `above` is the account in which an association is compared: the nearest one above it with shares of its own. `first`
+    and `below` list the associations that are compared in each account. `of_parent` marks those that use the shares of
+    the account above.
     """
 
     parent: NDArray[np.int64]
@@ -35,7 +35,10 @@ class Shares(NamedTuple):
 
 
 def shares_of(members: Sequence[Association]) -> Shares:
-    """Return the tree of accounts as arrays; `members` has the root first, and each after the account above it."""
+    """Return the tree of accounts and users as arrays, with the account in which each is compared.
+
+    `members` has the root first, and each after the account above it.
+    """
     count = len(members)
     parent = np.array([one.parent for one in members], np.int64)
     of_parent = np.array([one.shares is None for one in members], np.bool_)
@@ -63,14 +66,20 @@ def _below(above: NDArray[np.int64]) -> list[list[int]]:
 
 
 def level_fractions(shares: Shares) -> NDArray[np.float64]:
-    """Return each association's fraction of the shares of its level, as fair trees compare it."""
+    """Return each association's fraction of the shares compared in the same account, as the fair tree needs it.
+
+    An association that uses the account's shares has the account's fraction.
+    """
     with np.errstate(invalid="ignore", divide="ignore"):
         own = np.where(shares.level > 0.0, shares.raw / shares.level, 0.0)
     return np.where(shares.of_parent & (shares.above >= 0), own[shares.above], own)
 
 
 def machine_fractions(shares: Shares) -> NDArray[np.float64]:
-    """Return each association's fraction of the whole machine, as classic fair share compares it."""
+    """Return each association's fraction of the whole machine, as classic fair share needs it.
+
+    It is the fraction of its level times that of the account above.
+    """
     part = np.ones(shares.parent.size)
     for k in range(1, shares.parent.size):
         if shares.of_parent[k]:

@@ -1,4 +1,4 @@
-"""The priorities of a queue as `sprio -l` prints them: each factor times its weight."""
+"""The priorities of the waiting jobs of a queue, as `sprio -l` prints them: each factor times its weight."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FIRST_RESOURCES = ("cpu", "mem", "energy", "node", "billing")  # as Slurm number
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """A waiting job, its priority and the summands of that."""
+    """A waiting job with its computed priority and the summands of the priority; `told` is the priority in the dump."""
 
     job: str
     partition: str
@@ -56,7 +56,7 @@ def weigh(
     queue: Sequence[QueuedJob],
     at: float | None = None,
 ) -> tuple[list[Weighed], float]:
-    """Return the waiting jobs that may start with their priorities, and the time at which these are computed.
+    """Return the pending jobs that sprio lists, with their priorities, and the time for which these are computed.
 
     Parameters
     ----------
@@ -84,7 +84,10 @@ def weigh(
 def notes_of(
     parameters: PriorityParameters, associations: Associations, queue: Sequence[QueuedJob], *, used: bool
 ) -> Iterator[str]:
-    """Give what is not modelled and what is assumed, a line each."""
+    """Yield what is not modelled of the priorities and accounts, and what is assumed, a line each.
+
+    `used` says whether the usage so far is known.
+    """
     if parameters.left_out:
         yield f"not modelled of the priorities: {', '.join(parameters.left_out)}"
     yield from associations.notes()
@@ -95,12 +98,12 @@ def notes_of(
 
 
 def is_shown(job: QueuedJob) -> bool:
-    """Return whether sprio lists a job: it is pending, not held, and past its begin time."""
+    """Return whether sprio lists a job: it is pending, not held (priority above 0), and past its begin time."""
     return job.state == PENDING and job.priority > 0 and job.reason != "BeginTime"
 
 
 def _newest(queue: Sequence[QueuedJob]) -> float:
-    """Return the latest time in a dump, expected starts and ends excluded."""
+    """Return the latest time in a dump of the queue; expected starts and ends do not count."""
     told = [job.submit for job in queue]
     told += [job.start for job in queue if job.state != PENDING and not math.isnan(job.start)]
     told += [job.end for job in queue if job.state not in (PENDING, "RUNNING") and not math.isnan(job.end)]
@@ -108,7 +111,10 @@ def _newest(queue: Sequence[QueuedJob]) -> float:
 
 
 def _found(packed: Priorities, waiting: Sequence[QueuedJob], newest: float, period: float) -> float:
-    """Return the time at which the most priorities equal those in the dump; the latest one if there are several."""
+    """Return the time at which the most computed priorities equal those in the dump; of several times the latest.
+
+    Times within `period` seconds of `newest` are tried. Return NaN if no job waits.
+    """
     if not waiting:
         return math.nan
     moments = [newest + second for second in range(-math.ceil(period), math.ceil(period) + 1)]

@@ -1,4 +1,7 @@
-"""The events that change priorities: jobs are submitted, and at ticks usage decays, grows, and all are recomputed."""
+"""The events that change Slurm's priorities: submits, ends of jobs, and ticks.
+
+At a tick, usage decays, running jobs are charged for it, and all priorities are computed again.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ NO_JOBS = constant(0)
 
 @kernel
 def first_priority(priorities: Priorities, job: int, now: float) -> float:
-    """Add a submitted job to the waiting jobs, and return its priority.
+    """Add a submitted job to the waiting jobs, compute its first priority and return that.
 
     Its age counts from now on unless `accrue` is set: to another time, or to infinity if its age does not count yet.
     """
@@ -46,9 +49,10 @@ def next_tick(priorities: Priorities) -> float:
 
 @kernel
 def tick(priorities: Priorities, now: float, running: Ints, many: int, start: Floats) -> int:
-    """Let usage decay, charge the first `many` jobs of `running`, recompute all priorities; return how many jobs wait.
+    """Do a tick: let usage decay, charge running jobs, recompute the priorities of waiting jobs; return how many wait.
 
-    Jobs that have a start or have left are dropped from the waiting ones. Completing jobs are not among the running.
+    The running jobs are the first `many` of `running`, without completing ones. Jobs that have a start or have left are
+    dropped from the waiting ones. Under priority/basic do nothing and return 0.
     """
     if priorities.switch[Switch.MULTIFACTOR] == 0:
         return 0
@@ -88,7 +92,10 @@ def tick(priorities: Priorities, now: float, running: Ints, many: int, start: Fl
 
 @kernel
 def charge_ended(priorities: Priorities, job: int, now: float, start: Floats) -> int:
-    """Charge an ended job for its run time since the last tick, if ends are charged; return whether they are."""
+    """Charge an ended job's association for its run time since the last tick.
+
+    Return 1; if ends are not charged, by the settings, do nothing and return 0.
+    """
     if priorities.switch[Switch.CHARGES_ENDS] == 0 or priorities.switch[Switch.MULTIFACTOR] == 0:
         return 0
     _charge(priorities, job, priorities.moment[Moment.LAST], now, start)
@@ -97,7 +104,7 @@ def charge_ended(priorities: Priorities, job: int, now: float, start: Floats) ->
 
 @kernel
 def remove_cancelled(priorities: Priorities, job: int) -> int:
-    """Remove a job that is cancelled before its start from the waiting ones; return how many still wait."""
+    """Remove a job that never started from the waiting jobs; return how many jobs still wait."""
     if priorities.is_waiting[job] == 1:
         kept = 0
         for i in range(priorities.counts[Count.WAITING]):
@@ -110,7 +117,7 @@ def remove_cancelled(priorities: Priorities, job: int) -> int:
 
 @kernel
 def add_array_task(priorities: Priorities, job: int, other: int) -> float:
-    """Add an array task to the waiting jobs with the age and priority of another task; return that priority."""
+    """Add an array task to the waiting jobs, with the age and priority of the task `other`; return the priority."""
     priorities.accrue[job], priorities.value[job] = priorities.accrue[other], priorities.value[other]
     if priorities.is_waiting[job] == 0:
         priorities.is_waiting[job] = 1
@@ -121,7 +128,7 @@ def add_array_task(priorities: Priorities, job: int, other: int) -> float:
 
 @kernel
 def factors(priorities: Priorities, job: int, now: float, row: Floats) -> float:
-    """Write the summands of a job's priority into `row`, by `Factor`; return their sum."""
+    """Write the summands of a job's multifactor priority at `now` into `row`, indexed by `Factor`; return their sum."""
     for k in range(row.size):
         row[k] = priorities.fixed[job, k]
     row[Factor.AGE], row[Factor.FAIRSHARE] = _age(priorities, job, now), _fairshare(priorities, job)

@@ -1,4 +1,1 @@
-"""The schedules of Slurm's scheduler, with the pass that started each job; recorded and drawn clocks; queue dumps.
-
-Input: starts and clocks. Output: schedules.
-"""
+"""Results of Slurm's scheduler: schedules with the pass that started each job, runs with other clocks, queue dumps."""

@@ -1,4 +1,7 @@
-"""Runs with drawn clocks: the times of passes and ticks, and how long passes and clearing take, which no conf gives."""
+"""Runs of Slurm's scheduler with drawn clocks: when passes and ticks are, and how long passes and clearing take.
+
+No slurm.conf gives these times.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +21,10 @@ PACE = 2.0  # largest factor by which tests per second are multiplied or divided
 
 
 def draw_clocks(packed: Packed, member: int) -> tuple[Packed, int]:
-    """Return the problem with drawn clocks, and how many seconds earlier its first main pass over all jobs is.
+    """Return the packed problem with randomly drawn clocks, and a number of seconds.
 
-    Member 0 is the problem unchanged; each other member is drawn with its number as the seed.
+    The first main pass over all jobs is by so many seconds earlier. Member 0 is the problem unchanged, and 0; each
+    other member is drawn with its number as the seed.
     """
     if member == 0:
         return packed._replace(priorities=copy_arrays(packed.priorities)), 0
@@ -40,6 +44,6 @@ def draw_clocks(packed: Packed, member: int) -> tuple[Packed, int]:
 
 
 def copy_arrays(arrays: T) -> T:
-    """Return a deep copy of named arrays, which a run may change."""
+    """Return a deep copy of a NamedTuple of arrays, nested ones included, which a run may change."""
     made = (one.copy() if isinstance(one, np.ndarray) else copy_arrays(one) for one in arrays)
     return type(arrays)(*made)

@@ -1,4 +1,4 @@
-"""The clocks of a recorded real Slurm: when it made its passes, and how long its nodes took to clear."""
+"""The clocks of a recorded real Slurm: when its passes and ticks were, and how long its nodes took to clear."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KNOWN = ("epoch", PASSES, TICKS, TURNS, BROKE_OFF, FULL)
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """The clocks of a recording; all but the epoch are in the seconds of its jobs.
+    """The times at which a recorded Slurm made passes and ticks; all but the epoch are in the seconds of its jobs.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Clocks:
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> Clocks:
-        """Return the clocks of a JSON file."""
+        """Return the clocks in a JSON file; raise TraceError if it is invalid or has no epoch."""
         try:
             words = json.loads(read_text(path))
         except (ValueError, RecursionError) as error:  # also numbers of thousands of digits, and too many brackets
@@ -107,17 +107,17 @@ class Clocks:
 
     @property
     def seconds_of_passes(self) -> list[int]:
-        """Return the begins of backfill passes in whole seconds, as Slurm's clock has them."""
+        """Return the begins of backfill passes in whole seconds, rounded down; empty if none are recorded."""
         return [math.floor(one) for one in self.passes or ()]
 
     @property
     def seconds_of_full(self) -> list[int]:
-        """Return the begins of main passes over all jobs in whole seconds."""
+        """Return the begins of main passes over all jobs in whole seconds, rounded down; empty if none are recorded."""
         return [math.floor(one) for one in self.full or ()]
 
 
 def _check_counts(name: str, of_passes: Sequence[object], counts: Iterable[object], passes: int) -> None:
-    """Raise an error unless there is one entry for each pass, and all entries are numbers of jobs."""
+    """Raise TraceError unless all counts are whole numbers from 0 on, with one entry for each pass, or none at all."""
     if of_passes and len(of_passes) != passes:
         raise TraceError(f"Clocks: {name} has {len(of_passes)} passes, but there are {passes}; give one for each.")
     for one in counts:
@@ -128,7 +128,9 @@ def _check_counts(name: str, of_passes: Sequence[object], counts: Iterable[objec
 def seconds_to_clear(
     start: Sequence[float], end: Sequence[float], nodes: Iterable[Iterable[int]], *, most: int
 ) -> list[int]:
-    """Return how many seconds the nodes of recorded jobs took to clear: `most`, or less if another job started sooner.
+    """Return for each recorded job the seconds in which its nodes were cleared after its end.
+
+    They are `most`, or less if another job started on one of the nodes sooner.
 
     Parameters
     ----------

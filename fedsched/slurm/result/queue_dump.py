@@ -1,4 +1,4 @@
-"""Reads the jobs of the queue from the output of `scontrol -o show job`."""
+"""Reader of the jobs of a Slurm queue from the output of `scontrol -o show job`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MISSING = ("n/a", "(null)", "unknown", "none", "")
 
 @dataclass(frozen=True, slots=True)
 class QueuedJob:
-    """A job of the queue; times in seconds since 1970 in local time, NaN if there is none yet."""
+    """A job in the output of `scontrol -o show job`; times are seconds since 1970 in local time, NaN if not set yet."""
 
     number: int
     name: str  # the id, with the task of an array: 17_3
@@ -42,7 +42,10 @@ class QueuedJob:
 
 
 def read_queue(path: str | PathLike[str]) -> list[QueuedJob]:
-    """Return the jobs of the output of `scontrol -o show job`, in the order of their ids."""
+    """Return the jobs in the output of `scontrol -o show job`, in the order of their ids.
+
+    Raise TraceError if it lists none, or a field is missing or invalid.
+    """
     records = [record for record in records_of(read_text(path)) if record.words]
     if not records:
         raise TraceError(f"{path}: it lists no job; give the output of `{COMMAND}`.")

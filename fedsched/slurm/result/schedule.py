@@ -1,4 +1,4 @@
-"""The schedule that Slurm makes: like any other, and also which pass started each job on which nodes."""
+"""The schedules that Slurm's scheduler makes: besides starts and ends, the pass that started each job and its nodes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NAMES = {By.NOBODY: "", By.MAIN: "main", By.BACKFILL: "backfill"}
 
 
 class Played(NamedTuple):
-    """The results of a run of Slurm besides starts and counts of nodes."""
+    """What a run of Slurm's scheduler yields besides starts and counts of nodes: passes, tests and each job's nodes."""
 
     by: NDArray[np.int64]  # which pass started each job, as `By`
     held: Words  # the nodes of each job
@@ -35,7 +35,7 @@ class Played(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """The distribution of a metric over the runs of an ensemble."""
+    """The mean, standard deviation, least and largest value of a metric over the runs of an ensemble."""
 
     mean: float
     deviation: float  # standard deviation of single runs
@@ -44,7 +44,10 @@ class Spread(NamedTuple):
 
 
 class EnsembleSchedule(Schedule):
-    """A schedule that has all `runs` of an ensemble, itself first, and gives intervals of starts and metrics."""
+    """A schedule with all `runs` of an ensemble (the same jobs with other clocks), which gives ranges over these runs.
+
+    Without an ensemble it is the only run.
+    """
 
     __slots__ = ()
 
@@ -52,16 +55,22 @@ class EnsembleSchedule(Schedule):
 
     @property
     def unmodelled(self) -> tuple[str, ...]:
-        """Return what is in the jobs' log but not in the model or the federation, a few words each."""
+        """Return what is in the jobs' log but not in the model or the federation, a few words each.
+
+        Facts that only the plain model lacks, and this scheduler has, are left out.
+        """
         return tuple(fact for fact in super().unmodelled if not fact.endswith(SLURM_ONLY))
 
     def interval_of(self, row: int) -> tuple[float, float]:
-        """Return the earliest and the latest start of a job in the runs of an ensemble."""
+        """Return the earliest and the latest start of a job, in seconds, over the runs of the ensemble."""
         starts = [float(run.start[row]) for run in self._all()]
         return min(starts), max(starts)
 
     def spread_of(self, metric: str) -> Spread:
-        """Return the mean, standard deviation, least and largest value of a metric over the runs of an ensemble."""
+        """Return the mean, standard deviation, least and largest value of a metric over the runs of the ensemble.
+
+        Raise an error if there is no metric of that name.
+        """
         rows = [run.metrics(users=False) for run in self._all()]
         if metric not in (names := [field.name for field in fields(rows[0])]):
             raise unknown_name("metric", metric, names)
@@ -73,9 +82,10 @@ class EnsembleSchedule(Schedule):
 
 
 class SlurmSchedule(EnsembleSchedule):
-    """A schedule of Slurm's own scheduler; `played` is None if the schedule is made again from its columns.
+    """A schedule of Slurm's own scheduler; `played` has its further results, or None if they are lost.
 
-    In an ensemble it is the run with the given clocks, and `runs` are all runs, this one first.
+    They are lost if the schedule is made again from its columns. In an ensemble it is the run with the given clocks,
+    and `runs` are all runs, this one first.
     """
 
     __slots__ = ("played", "runs")
@@ -90,11 +100,17 @@ class SlurmSchedule(EnsembleSchedule):
 
     @property
     def started_by(self) -> tuple[str, ...]:
-        """Return which scheduler started each job: "main" or "backfill"."""
+        """Return which pass started each job: "main" or "backfill", "" if none did.
+
+        Raise ScheduleError if that is not known.
+        """
         return tuple(NAMES[By(one)] for one in self._known().by.tolist())
 
     def nodes_of(self, row: int) -> tuple[int, ...]:
-        """Return the numbers of a job's nodes; nodes are numbered from 0 on through the federation's clusters."""
+        """Return the numbers of a job's nodes, counted from 0 on through the federation's clusters.
+
+        Raise ScheduleError if they are not known.
+        """
         words = self._known().held[row].astype("<u8").tobytes()
         return tuple(np.flatnonzero(np.unpackbits(np.frombuffer(words, dtype=np.uint8), bitorder="little")).tolist())
 
@@ -105,7 +121,7 @@ class SlurmSchedule(EnsembleSchedule):
 
 
 class SharedSlurmSchedule(EnsembleSchedule, SharedSchedule):
-    """A schedule of Slurm's own scheduler on shared nodes; in an ensemble, `runs` are all runs."""
+    """A schedule of Slurm's own scheduler on shared nodes; in an ensemble, `runs` are all runs, this one first."""
 
     __slots__ = ("by", "runs")
 
@@ -119,14 +135,17 @@ class SharedSlurmSchedule(EnsembleSchedule, SharedSchedule):
 
     @property
     def started_by(self) -> tuple[str, ...]:
-        """Return which scheduler started each job: "main" or "backfill"."""
+        """Return which pass started each job: "main" or "backfill", "" if none did.
+
+        Raise ScheduleError if that is not known.
+        """
         if self.by is None:
             raise ScheduleError("Schedule: it was made from another's columns, which lack this; ask that schedule.")
         return tuple(NAMES[By(one)] for one in self.by.tolist())
 
 
 def joined_runs(runs: Sequence[SlurmSchedule | SharedSlurmSchedule]) -> SlurmSchedule | SharedSlurmSchedule:
-    """Return the first run of an ensemble, with all runs and a note on their spread added to it."""
+    """Return the first run of an ensemble, changed in place: all runs and a note on their spread are added to it."""
     first = runs[0]
     object.__setattr__(first, "runs", tuple(runs))
     starts = np.array([run.start for run in runs])
