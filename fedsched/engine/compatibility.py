@@ -385,7 +385,7 @@ def refuse(place: str, use: Use) -> None:
 
 
 def unsupported(place: str, use: Use) -> Iterator[tuple[str, str]]:
-    """Yield each feature that a call uses and a place does not support, with the text that an error adds in brackets."""
+    """Yield the features that a call uses and a place does not support, each with what the error adds in brackets."""
     for feature in REFUSED.get(place, {}):
         if (said := usage_note(feature, use)) is not None:
             yield feature, said

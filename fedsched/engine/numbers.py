@@ -30,7 +30,7 @@ class Counter(IntEnum):
 
 
 class ClassNumber(IntEnum):
-    """Indices into the integers kept about a queue of which the jobs may be grouped into classes of equal jobs."""
+    """Indices into integers about a queue that may be grouped into classes, each with jobs that scans treat alike."""
 
     CLASSES = 0  # 0: it is not grouped
     PATIENCE = 1  # failed placements that are left until it is grouped

@@ -48,7 +48,7 @@ def plan_in_order(
 def plan_of_rules(
     workload: Workload, federation: Federation, rules: Rules, problem: Problem, *, caps: Ints | None = None
 ) -> Plan:
-    """Return the plan that these rules make for the jobs; if both have caps, the smaller ones apply.
+    """Return the plan that these rules make for the jobs; the lower one of the rules' caps and of `caps` applies.
 
     Raise IncompatibleError if the dispatch rule does not support a feature of the jobs or nodes.
     """

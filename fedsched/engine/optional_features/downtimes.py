@@ -127,7 +127,7 @@ def close_begun(extras: Extras | None, extra_state: ExtraState | None, state: St
 
 @part
 def process_changes(calendar: Calendar, closed: Closed, state: State) -> int:
-    """Process closings, openings and news of closures until now; stop at a closure that may take nodes from jobs.
+    """Process all closures that begin, end or become known until now; stop at one that may take nodes from jobs.
 
     Return that closure, or -1 if all is done. The caller takes the nodes from jobs, closes it and calls this again.
     """

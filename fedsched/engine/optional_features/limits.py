@@ -2,8 +2,9 @@
 
 A job over a limit is absent from the trees over the queue. It keeps its place in the order, and is not counted as
 queued. A kind is the set of jobs that take the same amounts of the same limits (pack/limit_classes.py): either all jobs
-of a kind are over a limit, or none. Jobs that wait for a limit are parked with their kind (queue/parked_jobs.py): one
-queue entry stands for all of them. Every function takes the extras first; without extras, or limits, nothing is done.
+of a kind are over a limit, or none. Jobs that wait for a limit are parked (queue/parked_jobs.py): later, one queue
+entry stands for all parked jobs of a kind. Every function takes the extras first; without extras, or limits, nothing is
+done.
 """
 
 from __future__ import annotations

@@ -92,9 +92,9 @@ def _left_after(caps: PowerCaps, c: int, step: int) -> int:
 
 @inlined
 def next_step(extras: Extras | None, extra_state: ExtraState | None, state: State) -> float:
-    """Return when a cap next changes; infinite if there are no more changes.
+    """Return when a cap next changes; infinite if no change is to come.
 
-    It also is if no job runs and only recurring caps change, and nothing has happened for a whole period.
+    Changes of recurring caps do not count if no job runs, and nothing else has happened for a whole period.
     """
     if extras is None or extra_state is None:
         return np.inf
@@ -118,9 +118,10 @@ def _next_step(caps: PowerCaps, cap_state: PowerCapState, anybody_runs: bool) ->
 
 @part
 def take_steps(caps: PowerCaps, cap_state: PowerCapState, now: float, quiet: bool) -> bool:
-    """Let the caps that change by `now` change; return whether any does.
+    """Advance each cap to its step at `now`; return whether any cap changes.
 
-    `quiet` says that nothing else happens at this instant. Unless only recurring caps change, note that something did.
+    Store `now` as the time of the last event, unless nothing else happens at this instant (`quiet`) and only recurring
+    caps change.
     """
     changed = False
     for c in range(caps.period.size):

@@ -24,7 +24,7 @@ NONE = constant(0)
 
 @inlined
 def process_downtimes(problem: Problem, plan: Plan, state: State) -> bool:
-    """Process all closings, openings and news of downtimes until now; return whether nodes were opened or closed.
+    """Process all downtimes that begin, end or become known until now; return whether nodes were opened or closed.
 
     Jobs may lose their nodes: they are queued again or killed, and the rates of the others are updated.
     """

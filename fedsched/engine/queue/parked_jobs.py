@@ -77,7 +77,10 @@ def _give_places(limits: Limits, parked: ParkedJobs, order: Ints, jobs: int, whi
 
 @inlined
 def may_park(extra_state: ExtraState, j: int) -> bool:
-    """Return whether a job may be parked: not a job of a reservation, nor if orders change with time."""
+    """Return whether a job may be parked.
+
+    A job of a reservation may not; no job may if queue orders change with time, or parking has ended in this run.
+    """
     reservation_of = extra_state.apart.of_job
     return extra_state.limited.sleepers.number[ORDERS] > 0 and (reservation_of.size == 0 or reservation_of[j] < 0)
 

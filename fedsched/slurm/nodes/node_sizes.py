@@ -162,9 +162,10 @@ def keep_first_lines(problem: Problem, state: State, job: int) -> None:
 
 @part
 def choose_at_start(problem: Problem, state: State, job: int) -> None:
-    """Choose the nodes of a job that backfill starts again, among the usable idle nodes, as select/linear does.
+    """Choose anew, among the usable idle nodes, the nodes of a job that backfill is starting, as select/linear does.
 
-    Do nothing under select/cons_tres, or if there is one NodeName line and the job gets one node per task.
+    They are written into `state.scratch.chosen`. Do nothing under select/cons_tres, or if there is one NodeName line
+    and the job gets one node per task.
     """
     scratch, settings = state.scratch, problem.settings
     several = problem.machine.lines.shape[0] > 1 or is_sized(problem.sizes, job)

@@ -156,7 +156,7 @@ def place_then(shared: Shared | None, problem: Problem, state: State, job: int) 
 
 @inlined
 def place_at_start(shared: Shared | None, problem: Problem, state: State, job: int) -> None:
-    """Choose the nodes of a job that backfill starts again, as Slurm does at a start.
+    """Choose anew the nodes of a job that backfill is starting, as Slurm does at a start.
 
     They are written into `state.scratch.chosen`. On shared nodes they are usable nodes without completing jobs.
     """

@@ -1,4 +1,4 @@
-"""Slurm's backfill pass: in queue order, each job starts now if no reservation so far is delayed, or gets one."""
+"""Slurm's backfill pass, in queue order: a job starts now if it delays no reservation so far, or gets a reservation."""
 
 from __future__ import annotations
 

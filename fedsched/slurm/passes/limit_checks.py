@@ -33,7 +33,7 @@ def is_still_over(problem: Problem, state: State, job: int) -> bool:
     """Return whether the main scheduler skips a job for a limit before it looks for nodes.
 
     It does if an array or the federation is at its limit. It also does if the job was over a limit of accounts at its
-    last check, and is still over one on running jobs. Store the result for limits of accounts.
+    last check, and is still over one on running jobs; the result of that is stored in `waiting.limited`.
     """
     if is_over(problem, state, job, OTHERS):
         return True

@@ -1,4 +1,4 @@
-"""The pass of Slurm's main scheduler: a job that fits on idle nodes starts; one that does not blocks its partition.
+"""The pass of Slurm's main scheduler: a job starts if it fits on idle nodes, or else blocks its partition.
 
 Later jobs of a blocked partition do not start in that pass.
 """

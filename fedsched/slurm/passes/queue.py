@@ -100,9 +100,9 @@ def replace_by_next_task(problem: Problem, state: State, place: int, since: int)
 
 @part
 def leave(problem: Problem, state: State, job: int) -> None:
-    """Remove a job that is not to be started from the queue and from the waiting jobs.
+    """Remove a waiting job that is not being started (cancelled or held) from the queue and from the waiting jobs.
 
-    If it stands for an array, its next waiting task takes its place.
+    If its queue entry stands for an array, the array's next waiting task takes its place.
     """
     remove_cancelled(state.priorities, job)
     queue, many = state.queue, state.counter[Counter.WAITING]
