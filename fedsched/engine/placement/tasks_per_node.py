@@ -157,7 +157,7 @@ def most_nodes(problem: Problem) -> Ints:
 def most_of_groups(problem: Problem, jobs: Ints, tasks: Ints) -> Ints:
     """Return the most nodes of each group that these jobs can take: jobs × groups.
 
-    It is one column, `tasks`, if no job is uneven; `tasks` also counts for the jobs that are not.
+    For a job that is not uneven it is `tasks` in every group. If no job is uneven, return one column only.
     """
     per_node = tasks_per_node_of(problem)
     if per_node is None or not per_node.row.size:

@@ -62,8 +62,8 @@ def are_enforced_of(slurm: Slurm, resource: str) -> bool:
 def with_accounts(limits: Limits, slurm: Slurm, asked: Sequence[JobRequest], ids: Ints) -> Limits:
     """Return the limits, extended by those of accounts and QOS if these are enforced.
 
-    Raise InfeasibleError if a job alone is over a limit, unless the policy lists it as admitted: then that does not
-    bind it.
+    Raise InfeasibleError if a job alone is over a limit, unless the policy lists it as admitted: then that limit does
+    not bind it.
     """
     if slurm.assoc is None or not are_enforced(slurm):
         return limits

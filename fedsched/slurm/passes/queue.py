@@ -100,7 +100,7 @@ def replace_by_next_task(problem: Problem, state: State, place: int, since: int)
 
 @part
 def leave(problem: Problem, state: State, job: int) -> None:
-    """Remove a waiting job that is not being started (cancelled or held) from the queue and from the waiting jobs.
+    """Remove a waiting job from the queue and from the waiting jobs: it is cancelled, held, or missed its reservation.
 
     If its queue entry stands for an array, the array's next waiting task takes its place.
     """

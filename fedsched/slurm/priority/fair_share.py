@@ -26,10 +26,9 @@ ROOT, UNTIED = constant(0), constant(0)
 
 @part
 def rank_users(priorities: Priorities) -> None:
-    """Rank all users by the fair tree, and write their fair-share factors: the best one's is 1.
+    """Rank all users by the fair tree, and write their fair-share factors: (n − k + 1)/n for the k-th of n users.
 
-    The last of n users has 1/n. Tied users share a factor; the members of tied accounts are ranked together as one
-    level.
+    Tied users share a factor; the members of tied accounts are ranked together as one level.
     """
     tree, users = priorities.tree, priorities.counts[Count.USERS]
     if tree.parent.size == 0:

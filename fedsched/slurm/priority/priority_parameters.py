@@ -112,7 +112,7 @@ class PriorityParameters:
     def normal(self, what: str) -> bool:
         """Return whether a factor is normalised; `what` is ASSOC, PART, QOS or TRES.
 
-        A normalised factor is divided by the largest value there is.
+        A normalised factor is divided by the largest value of all, TRES by the total amount in the job's partition.
         """
         return not self.flags & {f"NO_NORMAL_{what}", "NO_NORMAL_ALL"}
 

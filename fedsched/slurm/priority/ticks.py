@@ -1,6 +1,7 @@
 """The events that change Slurm's priorities: submits, ends of jobs, and ticks.
 
-At a tick, usage decays, running jobs are charged for it, and all priorities are computed again.
+At a tick, usage decays, running jobs are charged for the time since the last tick, and all priorities are computed
+again.
 """
 
 from __future__ import annotations
