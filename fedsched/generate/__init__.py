@@ -1,4 +1,7 @@
-"""Generators of workloads: Lublin–Feitelson, Poisson and planted optima; and of requested times and other columns."""
+"""Functions that generate workloads (Lublin–Feitelson, Poisson, planted optima), or that add data to a workload.
+
+The added data are requested times, alternative shapes, communication, feedback and gears.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Alternative shapes of jobs by Amdahl's law: wider ones with shorter run times, and narrower, longer ones."""
+"""Generator of alternative shapes of jobs by Amdahl's law: wider and shorter shapes, and narrower and longer ones."""
 
 from __future__ import annotations
 
@@ -27,22 +27,24 @@ def alternatives(
     most: int | None = None,
     seed: int = 0,
 ) -> Workload:
-    """Return the jobs with alternative shapes besides their own, which comes first.
+    """Return the jobs with alternative shapes (other numbers of nodes and run times); each job's own shape comes first.
 
-    On t nodes a job takes (1 − parallel) + parallel/t of its time on one node, `parallel` being the share of its work
-    that is spread over its nodes (Amdahl 1967). The ratio of requested time to run time stays the same.
+    On t nodes a job takes (1 − parallel) + parallel/t of its time on one node (Amdahl 1967). `parallel` is the share of
+    its work that is spread over its nodes. The ratio of requested time to run time is the same in all shapes of a job.
 
     Parameters
     ----------
     workload
         The jobs; they must have no alternatives yet.
     factors
-        By how much each alternative multiplies the number of nodes, rounded to whole nodes, at least 1. A shape that
-        the job already has is left out.
+        By how much each alternative multiplies the job's number of nodes, rounded to whole nodes, at least 1. A number
+        of nodes that the job already has is left out.
     parallel
-        The share of a job's work that is spread: one for all, or the least and the greatest of a uniform draw.
+        The share of a job's work that is spread over its nodes: one number for all jobs, or the least and the greatest
+        of a uniform draw for each job.
     most
-        The most nodes of an alternative; by default the size of the log's machine, if that is known.
+        The most nodes of an alternative; wider ones are left out. By default it is the size of the log's machine, if
+        that is known.
     seed
         The seed of the only random generator.
 

@@ -1,4 +1,4 @@
-"""Random compute fractions and task bandwidths, which logs do not record."""
+"""Generator of random compute fractions and task bandwidths, which logs do not record."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def communication(
     spread: float = 4.0,
     seed: int = 0,
 ) -> Workload:
-    """Return the jobs with random compute fractions and task bandwidths.
+    """Return the jobs with random compute fractions and task bandwidths, which replace those that they have.
 
     Parameters
     ----------
@@ -33,9 +33,10 @@ def communication(
     bandwidth
         The median of the tasks' bandwidths, in bytes a second: a number, or a text like "10M".
     compute_fraction
-        One share σ for all, or the least and the greatest of a uniform draw.
+        The share σ of a job's run time that is computing: one number for all jobs, or the least and the greatest of a
+        uniform draw for each job.
     spread
-        Bandwidths are log-uniform from the median divided by this to the median times this.
+        Bandwidths are log-uniform from the median divided by `spread` to the median times `spread`.
     seed
         The seed of the only random generator.
 

@@ -1,4 +1,4 @@
-"""Requested times: the run times, multiples of them, or the few popular values of Tsafrir's model."""
+"""Generators of requested times: the run times, multiples of them, or the few popular values of Tsafrir's model."""
 
 from __future__ import annotations
 
@@ -35,19 +35,20 @@ def estimates(
     maximum: float | None = None,
     seed: int = 0,
 ) -> Workload:
-    """Return the workload with requested times from a model, each at least its job's run time.
+    """Return the workload with its requested times replaced by a model's; none is below its job's run time.
 
     Parameters
     ----------
     workload
         The jobs.
     model
-        "exact": the run time. "factor": the run time times `factor`, or times a factor drawn uniformly between two.
-        "tsafrir": a few round values that most users request.
+        "exact": the run time. "factor": the run time times `factor`. "tsafrir": a few round values that most users
+        request, as `tsafrir_estimates` returns them.
     factor
-        One factor of at least 1, or the least and the greatest.
+        One factor for all jobs, at least 1; or the least and the greatest of a uniform draw for each job ("factor").
     maximum
-        The longest request that the machine allows ("tsafrir"); 36 h, or the longest run time, when not given.
+        The longest request that the machine allows, in seconds ("tsafrir"). By default it is 36 h, or the longest run
+        time rounded up to whole hours if that is longer.
     seed
         The seed of the only random generator.
 
@@ -88,14 +89,15 @@ def tsafrir_estimates(runtime: ArrayLike, *, maximum: float | None = None, seed:
     """Return a requested time for every run time: few different values, mostly round, none below the run time.
 
     In the model of Tsafrir, Etsion and Feitelson the values and the number of jobs with each are fixed first. Then each
-    job, longest first, takes at random one of the unused requests that are long enough.
+    job, longest first, takes at random one of the unused requests that are long enough, or `maximum` if none is left.
 
     Parameters
     ----------
     runtime
         A run time for each job, in seconds.
     maximum
-        The longest request that the machine allows; 36 h, or the longest run time, when not given.
+        The longest request that the machine allows, in seconds. By default it is 36 h, or the longest run time rounded
+        up to whole hours if that is longer.
     seed
         The seed of the only random generator.
 

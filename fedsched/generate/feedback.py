@@ -1,4 +1,4 @@
-"""Feedback: submits that follow the ends of other jobs, as recorded in a log or inferred from users' sessions."""
+"""Generator of feedback: jobs are submitted some time after other jobs end, as a log records it or sessions imply."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ NOBODY = -1.0
 
 @dataclass(frozen=True, slots=True)
 class Sessions:
-    """Users' sessions, after Zakay and Feitelson (MASCOTS 2014): over `gap` seconds without a submit end one [45].
+    """How a user's submits are split into sessions: more than `gap` seconds without a submit end a session [45].
+
+    The rule is that of Zakay and Feitelson (MASCOTS 2014).
 
     Parameters
     ----------
@@ -47,7 +49,7 @@ class Sessions:
 
 
 def feedback_named(text: str) -> Literal["swf"] | Sessions:
-    """Return the kind of feedback that a text names: "swf", "sessions" or "sessions:gap", the gap in seconds."""
+    """Return "swf", or the `Sessions` that a text "sessions" or "sessions:GAP" (in seconds) names; else raise."""
     word, _, gap = text.partition(":")
     if text == "swf":
         return "swf"
@@ -60,14 +62,18 @@ def feedback_named(text: str) -> Literal["swf"] | Sessions:
 
 
 def feedback(workload: AnyJobs, how: Literal["swf"] | Sessions) -> Workload:
-    """Return the jobs with feedback: each is submitted one think time after the end of its preceding job.
+    """Return the jobs with feedback: a job with a preceding job is submitted one think time after that job's end.
+
+    A job without a preceding job keeps its submit time. Raise `TraceError` if the log lacks what `how` needs.
 
     Parameters
     ----------
     workload
         Jobs of a log: with fields 17 and 18 of the Standard Workload Format, or with recorded waits.
     how
-        "swf": the log's preceding jobs and think times. `Sessions(gap)`: those inferred from users' sessions.
+        "swf": the log's preceding jobs and think times. `Sessions(gap)`: both are inferred from users' sessions. The
+        jobs of a session that a user submits before the earlier ones have ended are a batch. Each job of the next batch
+        follows the job that ended last in this one.
 
     Examples
     --------

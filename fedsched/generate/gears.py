@@ -1,4 +1,4 @@
-"""Gears (speed levels of nodes) for jobs: a given gear for each, or all of a federation's gears as alternatives."""
+"""Functions that put jobs in given gears (speed levels of nodes), or add all gears as alternatives of each job."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def geared(workload: AnyJobs, federation: AnyMachine, gear: ArrayLike) -> Workload:
-    """Return the jobs in a given gear: in a slower one, the computing share of each run time is longer.
+    """Return the jobs in a given gear; a slower gear lengthens the computing part of run times and estimates.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def geared(workload: AnyJobs, federation: AnyMachine, gear: ArrayLike) -> Worklo
     federation
         The federation with the gears.
     gear
-        The gear's number, 0 for full speed: one for all jobs, or one for each.
+        The gear's number, 0 for full speed: one number for all jobs, or one for each job.
 
     Examples
     --------
@@ -44,9 +44,9 @@ def geared(workload: AnyJobs, federation: AnyMachine, gear: ArrayLike) -> Worklo
 
 
 def gears(workload: AnyJobs, federation: AnyMachine) -> Workload:
-    """Return the jobs with all gears of a federation's nodes as alternatives, from which a search may choose.
+    """Return the jobs, each with one alternative for every gear of the federation's nodes; its own gear comes first.
 
-    A job's own gear comes first. `optimize(..., alternatives="free")` lets plans choose.
+    With `optimize(..., alternatives="free")` a search chooses each job's gear.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The workload model of Lublin and Feitelson (1999, 2003): sizes, run times and arrivals of rigid parallel jobs."""
+"""Generator of workloads by the model of Lublin and Feitelson (1999, 2003): random sizes, run times and arrivals."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LONGEST_LOG_GAP = 13.0
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """The model's parameters for one type of job, named as in the paper; sizes are log2 of processors."""
+    """Parameters of the Lublin–Feitelson model for one type of job, named as in the paper; sizes are log2 of nodes."""
 
     serial: float
     pow2: float
@@ -66,19 +66,19 @@ def lublin(
     load: float | None = None,
     seed: int = 0,
 ) -> Workload:
-    """Return a workload of the Lublin–Feitelson model.
+    """Return a random workload by the Lublin–Feitelson model; estimates equal run times.
 
     Parameters
     ----------
     jobs, nodes
         The number of jobs, and the machine's nodes: no job is larger (uhi = log2 of nodes).
     kind
-        "typeless", "batch", "interactive", or "both": a stream of each, merged in time; `user` is then 0 for batch
-        and 1 for interactive.
+        "typeless", "batch", "interactive", or "both". "both" merges a stream of batch and one of interactive jobs and
+        keeps the first `jobs` submits; `user` is then 0 for batch and 1 for interactive jobs.
     umed
         The middle of the size distribution in log2, from uhi − 3.5 to uhi − 1.5; uhi − 2.5 when not given.
     load
-        The offered load (area over machine × period), to which the arrivals are scaled in time.
+        The offered load (area over machine × period); submit times are scaled to reach it. None leaves them.
     seed
         The seed of the only random generator.
 
@@ -166,7 +166,7 @@ def _runtimes(tasks: NDArray[np.int64], parameters: Parameters, rng: np.random.G
 
 
 def daily_cycle(parameters: Parameters) -> NDArray[np.float64]:
-    """Return the weight of each half hour of the day, from midnight, with mean 1."""
+    """Return 48 weights for the half hours of a day, from midnight on, with mean 1: more jobs arrive if it is large."""
     from scipy.stats import gamma
 
     cycle = gamma(parameters.anum, scale=parameters.bnum)

@@ -1,4 +1,4 @@
-"""Merging of several logs to one workload, each log with a site of its own."""
+"""Merging of several logs into one workload; the jobs of each log get a site of their own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _with_own_arrays(workload: Workload, site: str) -> Workload:
-    """Return the jobs with the site's name before each job array's label, so that logs do not share arrays."""
+    """Return the jobs with `site/` before each job array's label, so that logs do not share arrays."""
     from dataclasses import replace
 
     from fedsched.model.jobs.labels import Labels
@@ -29,7 +29,11 @@ def _with_own_arrays(workload: Workload, site: str) -> Workload:
 
 
 def merged(workloads: Sequence[Workload], *, sites: Sequence[str] | None, name: str) -> Workload:
-    """Return the jobs of all logs, sorted by submit, then position of the log, then id, with new ids."""
+    """Return one workload with the jobs of all logs, sorted by submit, then log, then id, and numbered anew from 1.
+
+    Each log is one site, which is the origin of its jobs; it has the log's name unless `sites` gives others. Users of
+    different logs get different numbers. Raise ValueError if names repeat, or if a log states allowed clusters.
+    """
     from fedsched.model.jobs.job import OPTIONAL, UNKNOWN_USER
     from fedsched.model.jobs.workload import Workload
 

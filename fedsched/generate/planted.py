@@ -1,4 +1,4 @@
-"""Workloads with a planted optimum: a full federation cut into jobs, so that the best makespan is known."""
+"""Generator of workloads with a known best makespan: a fully used federation is cut into jobs."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ WITHIN = ("speed", "cluster")  # jobs stay within the nodes of one speed, or of 
 
 
 class Whole(NamedTuple):
-    """Nodes of one speed (and cluster) over the whole makespan: the rectangle that is cut into jobs."""
+    """A rectangle to cut into jobs: all nodes of one speed (or of one cluster and speed) over the whole makespan."""
 
     speed: float
     nodes: int
 
 
 class Piece(NamedTuple):
-    """A rectangle of nodes × steps of time, cut from one whole."""
+    """A rectangle of nodes × time steps (2^20 make the makespan), cut from a `Whole`; it becomes one job."""
 
     whole: int  # index of the whole
     node: int  # its first node, counted within the whole
@@ -84,7 +84,7 @@ def planted(
 
 
 def wholes(federation: Federation, within: str = "speed") -> list[Whole]:
-    """Return the rectangles to cut up, in the order of the federation's speeds, or of its clusters and their speeds."""
+    """Return a rectangle for each node speed, or for each cluster and speed, in the federation's order."""
     if within not in WITHIN:
         raise unknown_name("within", within, WITHIN)
     nodes: dict[tuple[int, float], int] = {}
@@ -96,7 +96,7 @@ def wholes(federation: Federation, within: str = "speed") -> list[Whole]:
 
 
 def plan(federation: Federation, *, jobs: int, within: str = "speed", seed: int = 0) -> list[Piece]:
-    """Return the planted schedule: the nodes and times of each job of `planted`, in the order of its jobs."""
+    """Return the planted schedule: for each job of `planted`, in the same order, its nodes and its time steps."""
     jobs, seed = whole("planted", "jobs", jobs), seed_of("planted", seed)
     widths = np.array([one.nodes for one in wholes(federation, within)])
     if jobs < widths.size:
@@ -113,7 +113,7 @@ def plan(federation: Federation, *, jobs: int, within: str = "speed", seed: int 
 
 
 def _cut_up(whole: Piece, parts: int, rng: np.random.Generator) -> list[Piece]:
-    """Return a rectangle cut into `parts` pieces: it is cut in two, then each half into its share of the parts."""
+    """Return the `parts` pieces of a rectangle: it is cut in two at random, and each side again into its share."""
     pieces = []
     todo = [(whole, parts)]
     while todo:

@@ -1,4 +1,4 @@
-"""Poisson arrivals with sizes and run times of simple distributions: for experiments that vary one parameter."""
+"""Generator of workloads with Poisson arrivals and with sizes and run times of simple distributions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def poisson(
     mean_runtime: float = 3600.0,
     seed: int = 0,
 ) -> Workload:
-    """Return jobs with Poisson arrivals: they are submitted independently of each other.
+    """Return a random workload with Poisson arrivals: the times between submits are exponential and independent.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def poisson(
         "uniform" on 1..largest, "pow2" (each power of two up to largest equally likely), or "serial"; largest is
         `nodes` when not given.
     runtimes, mean_runtime
-        "exponential", "uniform" on (0, 2·mean), or "constant".
+        "exponential", "uniform" on (0, 2·mean), or "constant"; the mean is in seconds.
     seed
         The seed of the only random generator.
 

@@ -1,4 +1,4 @@
-"""Policies: rules by name, list heuristics, Slurm's scheduler, and the Protocols for user-defined policies."""
+"""Scheduling policies: rules by name, list heuristics, Slurm's scheduler, and Protocols for user-defined policies."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""List heuristics: each job is bound at its submit to the cluster with the best predicted completion (or energy).
+"""List heuristics bind each job at its submit to the cluster with the best predicted completion (or energy).
 
 Predictions use estimates only and ignore later arrivals. Numbers in brackets are those of docs/readings.
 Maheswaran, Ali, Siegel, Hensgen and Freund (1999) describe them for tasks of one node; here a machine is a cluster.
@@ -44,7 +44,7 @@ HEURISTICS: Mapping[str, str] = MappingProxyType(
 
 
 class OpenShapes(NamedTuple):
-    """The shapes of all jobs, job by job; each job takes one when it is bound [68]."""
+    """Alternative shapes of all jobs as flat arrays, job by job; a list heuristic chooses one for each job [68]."""
 
     first: Ints  # index of each job's first shape, and the number of shapes at the end
     which: Ints  # index of the shape among the job's alternatives
@@ -54,14 +54,14 @@ class OpenShapes(NamedTuple):
 
     @classmethod
     def recorded(cls, workload: Workload) -> OpenShapes:
-        """Return one shape for each job, as in the workload's columns."""
+        """Return arrays with one shape for each job: the tasks and the estimate of the workload's columns."""
         jobs, tasks = len(workload), workload.tasks
         return cls(np.arange(jobs + 1), np.zeros(jobs, np.int64), tasks, counted_tasks(workload), workload.estimate)
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """The nodes and times at which a list heuristic expects each job; one row for each job."""
+    """The result of a list heuristic, a row for each job: its groups, its shape, and its predicted nodes and times."""
 
     order: Ints  # rows by predicted start, then by the order of binding
     caps: Ints  # jobs × groups: the nodes of the groups that a job is bound to, 0 elsewhere
@@ -82,7 +82,9 @@ def assign(
     running: RunningJobs | None = None,
     look: Callable[[], None] | None = None,
 ) -> Assignment:
-    """Return a list heuristic's assignment of a workload's jobs to clusters and times.
+    """Return the clusters, nodes and times to which a list heuristic assigns a workload's jobs.
+
+    Raise `InfeasibleError` if a job needs more nodes than it may use.
 
     Parameters
     ----------
@@ -94,9 +96,9 @@ def assign(
         The shapes of which each job takes the one with the earliest predicted end; by default jobs are as in their
         columns.
     caps
-        Jobs × groups: how many nodes of each group a job may use.
+        Jobs × groups: the most nodes of each group that a job may use.
     t0
-        No job starts before this time; the time of the running jobs, or the earliest submit, when not given.
+        No job starts before this time. By default it is `running.time` or, without running jobs, the earliest submit.
     running
         Jobs of the workload that already run: they keep their nodes until their planned ends.
     look

@@ -1,4 +1,4 @@
-"""Policies by name: queue order × dispatch rule × placement rule; and the Protocols for user-defined policies."""
+"""Policies by name (queue order × dispatch rule × placement rule), and the Protocols for user-defined policies."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ PLACEMENTS: Mapping[PlacementName, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """A policy of the compiled loop: a queue order, a dispatch rule and a placement rule.
+    """A policy made of a queue order, a dispatch rule and a placement rule.
 
     Parameters
     ----------
@@ -78,11 +78,11 @@ class Rules:
     placement
         The placement rule: a name of `fedsched.policies.PLACEMENTS`.
     backfill_order
-        The order in which jobs are backfilled; None: the queue order.
+        The order in which jobs are backfilled; None means the queue order.
     name
         The name of the policy in tables.
     caps
-        Jobs × groups: how many nodes of each group a job may use.
+        Jobs × groups: the most nodes of each group that a job may use.
 
     Examples
     --------
@@ -110,7 +110,7 @@ class Rules:
             raise unknown_name("placement rule", self.placement, PLACEMENTS)
 
     def rules(self, workload: Workload, federation: Federation) -> Rules:
-        """Return itself: the rules are the same for every workload.
+        """Return this object itself: the rules are the same for every workload.
 
         Parameters
         ----------
@@ -127,7 +127,7 @@ class Rules:
 
 @runtime_checkable
 class Policy(Protocol):
-    """An object that chooses the rules for a workload on a federation, e.g. an order of its own.
+    """Protocol of a policy: an object that chooses the rules for a workload on a federation.
 
     Examples
     --------
@@ -153,7 +153,7 @@ class Policy(Protocol):
 
 @runtime_checkable
 class OnlinePolicy(Policy, Protocol):
-    """A policy that makes new plans during the run; the run begins by its rules.
+    """Protocol of a policy that makes new plans during the simulation, which begins with the policy's `rules`.
 
     Examples
     --------
@@ -162,7 +162,10 @@ class OnlinePolicy(Policy, Protocol):
     """
 
     def planner(self, run: Simulation) -> Planner:
-        """Return the planner for this run, which has not begun; the planner may restore the run's state."""
+        """Return the object that makes new plans during this simulation, which has not begun.
+
+        A planner that resumes from a checkpoint may set the simulation to its saved state.
+        """
         ...
 
 
@@ -206,9 +209,9 @@ class ListHeuristic:
         running: RunningJobs | None = None,
         look: Callable[[], None] | None = None,
     ) -> Rules:
-        """Return rules with the order of predicted starts, and caps that bind each job to its chosen groups.
+        """Return rules with the order of predicted starts, and caps that bind each job to its chosen node groups.
 
-        The parameters are those of `simulate`; `look` is that of `assign`.
+        The parameters are those of `assign`.
         """
         return self.bound(workload, federation, caps=caps, t0=t0, running=running, look=look)[0]
 
@@ -223,7 +226,10 @@ class ListHeuristic:
         running: RunningJobs | None = None,
         look: Callable[[], None] | None = None,
     ) -> tuple[Rules, NDArray[np.int64]]:
-        """Return the same rules, and the index of each job's chosen shape; the parameters are those of `assign`."""
+        """Return what `rules` returns, and for each job the index of its chosen shape among its alternatives.
+
+        The parameters are those of `assign`.
+        """
         found = assign(
             workload, federation, self.heuristic, shapes=shapes, caps=caps, t0=t0, running=running, look=look
         )
@@ -254,18 +260,24 @@ POLICIES: Mapping[str, Rules | ListHeuristic] = MappingProxyType(
 
 
 def is_policy(name: str) -> bool:
-    """Return whether a name is that of a policy, fedsched's own or another package's."""
+    """Return whether a name, in any case, is that of a policy, fedsched's own or an installed package's."""
     return name.lower() in POLICIES or name.lower() in offered(GROUP)
 
 
 def check_policy_name(name: str, *, kind: str = "policy", also: Iterable[str] = ()) -> None:
-    """Raise unless a name is that of a policy or one of `also`; the error offers the nearest name."""
+    """Raise if a name, in any case, is neither that of a policy nor in `also`; the error offers the nearest name.
+
+    The error calls the name a `kind`.
+    """
     if name.lower() not in also and not is_policy(name):
         raise unknown_name(kind, name, [*POLICIES, *also, *offered(GROUP)])
 
 
 def offered_policy(name: str) -> Policy:
-    """Return the policy that another installed package offers by this name: see `fedsched.core.plugins`."""
+    """Return the policy that another installed package offers by this name (see `fedsched.core.plugins`).
+
+    If the package offers a class or a function instead of a policy, it is called. Raise if no policy comes of that.
+    """
     one, found = plugin("policy", GROUP, name, POLICIES)
     if callable(found) and (isinstance(found, type) or not isinstance(found, Policy)):
         try:
@@ -278,9 +290,10 @@ def offered_policy(name: str) -> Policy:
 
 
 def policy_named(policy: PolicyName | str | Policy, *, placement: PlacementName | None = None) -> Policy:
-    """Return the policy of that name (or the given one); a given placement rule replaces its own.
+    """Return the policy with this name, or the given policy object; `placement` replaces its placement rule.
 
-    A name that is not in `POLICIES` may be that of another installed package's policy.
+    A name that is not in `POLICIES` may be that of another installed package's policy. Raise if the policy is no
+    policy, or if `placement` is given for one that is not made of rules.
     """
     if isinstance(policy, str):
         known = POLICIES.get(policy.lower()) or offered_policy(policy)

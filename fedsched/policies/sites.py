@@ -1,4 +1,4 @@
-"""Sites to which list heuristics bind jobs, with the predicted times at which their nodes become free [26]."""
+"""Sites (one or more clusters) to which list heuristics bind jobs, with the predicted times of free nodes [26]."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ if TYPE_CHECKING:
 
 
 def after(end: ArrayLike, begin: ArrayLike) -> Floats:
-    """Return ends that are later than their begins by at least one floating-point step (readings 0 and 8)."""
+    """Return each end, or one floating-point step after its begin if that is later (readings 0 and 8)."""
     return np.asarray(np.maximum(end, np.nextafter(begin, np.inf)))
 
 
 class Site:
-    """A cluster, or several together, on which a job may run; level k has the groups of the k + 1 fastest speeds."""
+    """A cluster, or several together, to which a job may be bound, with when its nodes are predicted to be available.
+
+    Level k of a site has the node groups of the k + 1 fastest speeds.
+    """
 
     __slots__ = ("clusters", "columns", "groups", "joined", "latest", "levels", "reached", "slowdowns", "times")
 
@@ -36,7 +39,7 @@ class Site:
         self.latest: Floats = np.empty(0)  # per group: the last start in its cluster
 
     def refresh(self, tables: list[Table], cluster_of: Ints) -> None:
-        """Update the site's availability from its clusters' tables."""
+        """Compute anew, from its clusters' tables, when the site's nodes become available."""
         if len(self.clusters) == 1:
             table = tables[self.clusters[0]]
             self.times, counts = table.times, table.counts
@@ -56,7 +59,11 @@ class Site:
         self.latest = np.array([tables[k].times[0] for k in cluster_of[self.groups].tolist()])
 
     def predict(self, now: float, tasks: Ints, estimate: Floats, sigma: Floats) -> tuple[Floats, Floats, Ints]:
-        """Return the earliest completions of jobs without caps, with their starts and levels [26]."""
+        """Return the earliest completion of each job here, with its start and level [26]; the jobs have no caps.
+
+        No job starts before `now` or before the last start in a cluster that it uses. Completion and start are infinite
+        if a job never fits.
+        """
         best, start = np.full(tasks.size, np.inf), np.full(tasks.size, np.inf)
         level = np.full(tasks.size, len(self.slowdowns) - 1)  # for jobs that would never end
         final = self.times.size - 1
@@ -71,7 +78,10 @@ class Site:
     def predict_capped(
         self, now: float, tasks: int, estimate: float, sigma: float, limit: Ints, fits: Ints | int
     ) -> tuple[float, float, int]:
-        """Return the same for one job with at most `limit` nodes of each group here, each for `fits` tasks."""
+        """Return the earliest completion, start and level of one job with at most `limit` nodes of each group.
+
+        A node of a group holds `fits` tasks of the job. Completion and start are infinite if the job never fits.
+        """
         best, start, level = np.inf, np.inf, len(self.slowdowns) - 1
         usable = np.minimum(self.joined, limit) * fits
         for i, slowdown in enumerate(self.slowdowns):
@@ -88,18 +98,21 @@ class Site:
 
 @dataclass(slots=True)
 class Table:
-    """Times at which a cluster's nodes become available, with nodes of each group; the first is the last start."""
+    """Times at which a cluster's nodes become available, and how many nodes of each group each time adds.
+
+    The first time is the start of the job bound last; no later job starts before it.
+    """
 
     times: Floats
     counts: Ints
 
     def available(self, time: float) -> Ints:
-        """Return how many nodes of each group are available at a time."""
+        """Return how many nodes of each group are available at a time, in total."""
         available: Ints = self.counts[: np.searchsorted(self.times, time, side="right")].sum(axis=0)
         return available
 
     def occupy(self, start: float, end: float, taken: Ints) -> None:
-        """Take nodes from `start` to `end`; jobs bound later start no earlier [26]."""
+        """Mark nodes as taken from `start` to `end`, and drop times before `start`: later jobs start no earlier."""
         past = int(np.searchsorted(self.times, start, side="right"))
         until = max(int(np.searchsorted(self.times, end)), past)
         left = self.counts[:past].sum(axis=0) - taken

@@ -1,6 +1,6 @@
-"""What touches a living cluster: its twin, forecasts of starts, steering its queue, and tuning its slurm.conf.
+"""Work with a real Slurm cluster: its twin, forecasts of job starts, steering its queue, and tuning its slurm.conf.
 
-What Slurm's commands print comes in. Replays, forecasts, and commands that can be undone go out.
+The input is what Slurm's commands print. The output is simulations, forecasts, and Slurm commands that can be undone.
 """
 
 from __future__ import annotations

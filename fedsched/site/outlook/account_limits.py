@@ -29,30 +29,33 @@ OF_PARTITIONS = ("PARTITIONDOWN", "PARTITIONINACTIVE", "PARTITIONNODELIMIT", "PA
 
 
 def is_limit(reason: str) -> bool:
-    """Return whether a reason of Slurm's means that the job waits for a limit."""
+    """Return whether Slurm's reason, in upper case, means that a job waits for a limit other than a partition's."""
     return reason not in OF_PARTITIONS and _OF_LIMITS.fullmatch(reason) is not None
 
 
 class Limits:
-    """The limits of QOS and accounts on a cluster that enforces them."""
+    """The limits of QOS and accounts on a cluster that enforces them; looks up which of them a job counts towards."""
 
     def __init__(self, accounts: Associations, of_partitions: Mapping[str, str]) -> None:
         self._parts = Parts(accounts, of_partitions)
 
     @classmethod
     def of_site(cls, site: Site, settings: Queue) -> Limits | None:
-        """Return the limits of a dump; None if the cluster enforces none, or the dump does not have them."""
+        """Return the limits in a dump of Slurm's output; None if the cluster enforces none, or the dump lacks them."""
         if site.accounts is None or not are_enforced(settings):
             return None
         partitions = site.machine.conf.partitions.items()
         return cls(site.accounts, {name: line.words.get("qos", "") for name, line in partitions})
 
     def parts_of(self, job: SlurmJob) -> list[Part]:
-        """Return how much a job takes of which limits; raise if no file has its association."""
+        """Return the limits that a job counts towards, each with how much the job takes of it.
+
+        Raise `TraceError` if no file has the job's association: its user's entry in its account.
+        """
         return self._parts.of(_request_of(job))
 
     def known_parts_of(self, job: SlurmJob) -> list[Part]:
-        """Return the same, but nothing if no file has the job's association, as that of a removed user."""
+        """Return what `parts_of` returns, but an empty list if no file has the job's association."""
         try:
             return self.parts_of(job)
         except TraceError:
@@ -65,7 +68,10 @@ def are_enforced(queue: Queue) -> bool:
 
 
 class FullLimit(NamedTuple):
-    """A limit without room for a job: the jobs that use it, and when enough of them have ended by their time limits."""
+    """A limit that a job would exceed now: the limit in words, the running jobs that use it, and when the job fits.
+
+    `over` is when enough of these jobs have ended, if they run to their time limits; infinite if never.
+    """
 
     words: str
     jobs: tuple[str, ...]
@@ -73,7 +79,7 @@ class FullLimit(NamedTuple):
 
 
 class _Usage(NamedTuple):
-    """Usage of a limit by running jobs, in order of their ends."""
+    """Usage of one limit by running jobs, in order of their expected ends."""
 
     used: float
     ends: tuple[float, ...]
@@ -82,20 +88,20 @@ class _Usage(NamedTuple):
 
     @classmethod
     def by(cls, uses: Iterable[tuple[float, float, str]]) -> _Usage:
-        """Return the usage by jobs: of each, its end, the amount that it gives back then, and its name."""
+        """Return the usage by jobs; each job is given as its end, the amount that it uses until then, and its name."""
         has = sorted(uses)
         used = sum(weight for _, weight, _ in has)
         left = itertools.accumulate((weight for _, weight, _ in has), operator.sub, initial=used)
         return cls(used, tuple(end for end, _, _ in has), tuple(left)[1:], tuple(target for _, _, target in has))
 
     def over(self, part: Part) -> float:
-        """Return when there is room for a part; infinity if there never is."""
+        """Return the first end of a running job after which the usage leaves enough for a part; infinite if none."""
         enough = bisect.bisect_left(self.left, True, key=lambda left: left + part.weight <= part.amount)
         return self.ends[enough] if enough < len(self.ends) else math.inf
 
 
 class FullLimits:
-    """Finds the limits without room for waiting jobs; the usage by running jobs is computed once."""
+    """Finds the limits that a waiting job would exceed now; the usage by running jobs is computed once."""
 
     def __init__(self, queue: Queue, limits: Limits | None) -> None:
         self._limits = limits
@@ -107,7 +113,10 @@ class FullLimits:
         self._taken = {of: _Usage.by(uses) for of, uses in taken.items()}
 
     def of(self, job: SlurmJob) -> Iterator[FullLimit]:
-        """Give the limits without room for a waiting job; nothing if no limits are enforced, or known."""
+        """Give the limits that a waiting job would exceed if it started now; none if no limits are known.
+
+        Raise `TraceError` if limits are known, but not the job's association.
+        """
         for part in () if self._limits is None else self._limits.parts_of(job):
             has = self._taken.get(part.of) or _Usage.by(())
             if not part.binds or has.used + part.weight <= part.amount:

@@ -1,4 +1,4 @@
-"""What blocks a job whatever nodes are free: holds, begin times, dependencies, limits, reservations, nodes."""
+"""Finds what blocks a job even if nodes are free: holds, begin times, dependencies, limits, reservations and so on."""
 
 from __future__ import annotations
 
@@ -32,10 +32,12 @@ class BlockingReason(NamedTuple):
 
     Parameters
     ----------
+    kind, what
+        The kind, such as "held" or "limit", and the reason in words.
     jobs
         The jobs in its way, by their names in squeue.
     over
-        When the reason ends, as far as is known; NaN if unknown, infinite if it never ends by itself.
+        When the reason ends, as a time of the queue; NaN if unknown, infinite if it never ends by itself.
     """
 
     kind: str
@@ -45,7 +47,7 @@ class BlockingReason(NamedTuple):
 
 
 def blocking_reasons_of(present: Present, job: SlurmJob, outlook: Outlook) -> Iterator[BlockingReason]:
-    """Give the reasons that block a waiting job."""
+    """Give the reasons that block a waiting job; none if it waits only for free nodes or for jobs ahead of it."""
     queue = present.queue
     reason = job.reason.replace(" ", "")
     if job.is_held:
@@ -69,7 +71,7 @@ def blocking_reasons_of(present: Present, job: SlurmJob, outlook: Outlook) -> It
 
 
 def unexplained_reason(job: SlurmJob) -> BlockingReason:
-    """Return the reason that Slurm reports, for a job that waits for nothing else that is known."""
+    """Return a blocking reason that quotes what Slurm reports; for a job without any known reason to wait."""
     return BlockingReason(OTHER, f"Slurm says {job.reason or 'nothing'}, and nothing else is known of that")
 
 

@@ -1,15 +1,15 @@
 """Calibrate the ranges of forecasts: widen or narrow them by the errors of earlier forecasts for the same cluster.
 
 At each of many earlier moments, the starts of the jobs that waited then are forecast from what was known then. The
-error of a forecast is the distance of the start from the median, in units of its own: the width of the range on that
-side, plus a part of the time until the queue's last start. A job that still waits has at least its error so far (it is
-censored: Kaplan and Meier). All forecasts of one moment together count as one, since they share their run times; older
-moments count for less. The ends of a range are put at the quantiles of these errors. As long as there are few moments,
-the errors of forecasts for other clusters count as well.
+error of a forecast is the distance of the actual start from the forecast median. It is measured in a unit of its own:
+the width of the range on that side, plus a part of the time until the queue's last start. A job that still waits has at
+least its error so far (it is censored: Kaplan and Meier). All forecasts of one moment together count as one, since they
+share their run times; older moments count for less. The ends of a range are put at quantiles of these errors. As long
+as there are few moments, the errors of forecasts for other clusters count as well.
 
-Such ranges have errors, too. For each start it is therefore determined for which share a range, calibrated by what was
-known at its moment, would have had to be made to hold it. A range that is to hold 80 % of the starts is made for the
-share that is enough for 80 % of the earlier starts.
+Ranges made from quantiles for a share of 80 % may still hold more or less than 80 % of the starts. For each earlier
+start it is therefore determined for which share its range would have had to be made in order to hold it. A range that
+is to hold 80 % of the starts is made for the share that is enough for 80 % of the earlier starts.
 """
 
 from __future__ import annotations
@@ -52,7 +52,10 @@ FARTHEST = 5.0  # units, at most, between a median and an end of its range
 
 
 class MomentForecasts(NamedTuple):
-    """Forecasts of one moment, a row a job, in seconds from the moment; ranges hold `DRAWN_SHARE` of the replays."""
+    """Forecasts made at one moment, a row for each job, in seconds from that moment.
+
+    The range from `earliest` to `latest` holds `DRAWN_SHARE` of the job's starts in the replays.
+    """
 
     moment: float
     number: NDArray[np.int64]
@@ -62,30 +65,31 @@ class MomentForecasts(NamedTuple):
 
     @classmethod
     def of(cls, moment: float, starts: Mapping[int, Column]) -> MomentForecasts:
-        """Return the forecasts from each job's starts in all replays."""
+        """Return the forecasts as quantiles of each job's starts in all replays."""
         levels = [(1.0 - DRAWN_SHARE) / 2.0, 0.5, (1.0 + DRAWN_SHARE) / 2.0]
         found = np.array([np.quantile(one, levels) for one in starts.values()]).reshape(-1, 3) - moment
         return cls(moment, np.array(list(starts), dtype=np.int64), *found.T)
 
     @property
     def units(self) -> tuple[Column, Column]:
-        """Return the units of distances below the medians, and those of distances above them."""
+        """Return, in seconds, the unit of each job for errors below its median, and its unit for errors above."""
         more = MINUTE + REACH * max(0.0, float(self.median.max(initial=0.0)))
         below = np.minimum(self.median - self.earliest + more, np.maximum(self.median, 0.0) + MINUTE)
         return below, self.latest - self.median + more
 
     def off(self, wait: Column) -> Column:
-        """Return how far waits were from the medians, in units; below 0: shorter."""
+        """Return the error of each job: how many units its wait is longer than its median, or (below 0) shorter."""
         below, above = self.units
         late = wait - self.median
         return np.where(late < 0.0, late / below, late / above)
 
 
 class Calibration(NamedTuple):
-    """Errors of earlier forecasts: sorted distances from the medians, in units, and the share that lies no higher.
+    """Errors of earlier forecasts, from which the ranges of new forecasts are made.
 
-    `needed` are the shares, sorted, for which ranges would have had to be made to hold the outcomes; `held` is the part
-    of the outcomes that need no more. This comes from `starts` earlier starts at `moments` moments.
+    `off` has the errors in units, sorted, and `share` the share of errors that are no higher than each. `needed` has,
+    sorted, the shares for which ranges would have had to be made to hold the actual starts; `held` has the share of
+    starts that need no more than each. All comes from `starts` earlier starts, forecast at `moments` moments.
     """
 
     off: Column
@@ -101,7 +105,10 @@ class Calibration(NamedTuple):
         return self.starts >= LEAST
 
     def ranges(self, said: MomentForecasts, share: float) -> tuple[Column, Column]:
-        """Return the lower and the upper ends of ranges that hold such a share of the starts."""
+        """Return the lower and the upper ends of ranges that are to hold this share of the starts.
+
+        They are in seconds from the forecasts' moment, one for each job, and at least 0.
+        """
         made_for = _quantile(self.needed, self.held, share)
         low, high = (_quantile(self.off, self.share, (1.0 + side * made_for) / 2.0) for side in (-1.0, 1.0))
         low, high = max(min(low, 0.0), -FARTHEST), min(max(high, 0.0), FARTHEST)
@@ -110,13 +117,16 @@ class Calibration(NamedTuple):
         return np.maximum(0.0, median + low * below), median + high * above
 
     def needs(self, off: Column, begun: NDArray[np.bool_]) -> Column:
-        """Return the share for which a range must be made to hold each error; a lower bound for jobs still waiting."""
+        """Return, for each error, the share for which a range must be made to hold it.
+
+        For a job that has not begun it is a lower bound.
+        """
         at = np.searchsorted(self.off, off, side="right")
         no_higher = np.where(at > 0, self.share[at - 1], 0.0)
         return np.maximum(0.0, np.where(off < 0.0, np.where(begun, 1.0 - 2.0 * no_higher, 0.0), 2.0 * no_higher - 1.0))
 
     def in_words(self) -> str:
-        """Return from how many earlier starts ranges are calibrated, or that those are too few."""
+        """Return a note: from how many earlier starts ranges are calibrated, or that these are too few."""
         if not self.enough:
             return f"ranges are not calibrated: {self.starts} earlier starts are known, and {LEAST} are needed"
         return (
@@ -126,7 +136,7 @@ class Calibration(NamedTuple):
 
 
 class EarlierForecasts:
-    """Forecasts of earlier moments, one after the other, each with the calibration of what was known by then."""
+    """Forecasts made at earlier moments, in their order, each with the calibration that was known at its moment."""
 
     def __init__(self, past: Past) -> None:
         self._past = past
@@ -134,19 +144,22 @@ class EarlierForecasts:
 
     @classmethod
     def of(cls, said: Iterable[MomentForecasts], past: Past) -> EarlierForecasts:
-        """Return these forecasts, which come in the order of their moments."""
+        """Return an object with these forecasts, which must come in the order of their moments."""
         found = cls(past)
         for one in said:
             found.add(one)
         return found
 
     def add(self, said: MomentForecasts) -> None:
-        """Add the forecasts of a later moment."""
+        """Add the forecasts of a later moment; do nothing if they have no job."""
         if said.number.size:
             self._forecasts.append(_PastForecasts(said, self.by(said.moment), self._past))
 
     def by(self, now: float) -> Calibration:
-        """Return the calibration from what was known of the forecasts by a moment."""
+        """Return the calibration from the forecasts made before a moment and what was known of their outcomes then.
+
+        The more recent a forecast is, the more it weighs.
+        """
         off, needed = _Outcomes(np.array(USUAL), USUAL_MOMENTS), _Outcomes(EVERY_SHARE, EVERY_SHARE_MOMENTS)
         starts = moments = 0
         for forecasts in self._forecasts:
@@ -163,7 +176,10 @@ class EarlierForecasts:
 
 
 class _MomentOutcomes(NamedTuple):
-    """Outcomes of the forecasts of a moment: errors, shares that ranges needed, and which jobs have started."""
+    """Outcomes of the forecasts of one moment, a row for each job: its error, and the share that its range needed.
+
+    `begun` says which jobs have started, and `starts` is their number.
+    """
 
     off: Column
     needed: Column
@@ -172,7 +188,7 @@ class _MomentOutcomes(NamedTuple):
 
 
 class _PastForecasts:
-    """Forecasts of a moment, the calibration known then, and their outcomes."""
+    """Forecasts made at one past moment, the calibration known then, and when the jobs actually started."""
 
     def __init__(self, said: MomentForecasts, calibration: Calibration, past: Past) -> None:
         self.said, self.calibration = said, calibration
@@ -183,7 +199,10 @@ class _PastForecasts:
         self._at_last: _MomentOutcomes | None = None
 
     def by(self, now: float) -> _MomentOutcomes:
-        """Return the outcomes by a moment; once all jobs have started, they do not change any more."""
+        """Return the outcomes that are known at a moment; jobs that have not started have their error so far.
+
+        Once all jobs have started, the result is kept.
+        """
         if now >= self._last and self._at_last is not None:
             return self._at_last
         begun = self._start <= now
@@ -195,19 +214,22 @@ class _PastForecasts:
 
 
 class _Outcomes:
-    """Values, which are lower bounds for jobs that still wait; all values of one moment together weigh as one."""
+    """Values collected moment by moment, with a weight for each moment, which its values share equally.
+
+    Values of jobs that still wait are only lower bounds.
+    """
 
     def __init__(self, usual: Column, moments: float) -> None:
         self._value, self._known, self._weight = [usual], [np.ones(usual.size, dtype=np.bool_)], [moments]
 
     def add(self, value: Column, known: NDArray[np.bool_], weight: float) -> None:
-        """Add the values of a moment."""
+        """Add the values of a moment; those that are not `known` are lower bounds."""
         self._value.append(value)
         self._known.append(known)
         self._weight.append(weight)
 
     def shares(self) -> tuple[Column, Column]:
-        """Return the sorted values, and the share of all that is no higher than each (Kaplan and Meier)."""
+        """Return the sorted values, and for each the estimated share of values no higher (Kaplan and Meier)."""
         value, known = np.concatenate(self._value), np.concatenate(self._known)
         sizes = [one.size for one in self._value]
         weight = np.repeat(np.array(self._weight) / sizes, sizes)
@@ -218,7 +240,7 @@ class _Outcomes:
 
 
 def earlier_moments(first: float, now: float, count: int) -> list[float]:
-    """Return evenly spaced moments before now, without the first one, at which nothing was known."""
+    """Return up to `count` evenly spaced moments between `first` and `now`, both excluded, in whole seconds."""
     found: list[float] = np.unique(np.floor(np.linspace(first, now, count + 1, endpoint=False)[1:])).tolist()
     return found
 
@@ -226,7 +248,10 @@ def earlier_moments(first: float, now: float, count: int) -> list[float]:
 def forecasts_at(
     queue: Queue, habits: Habits, limits: Limits | None, *, draws: int, seed: int
 ) -> list[MomentForecasts]:
-    """Return the forecasts for a queue; nothing if no job waits."""
+    """Return a list with the forecasts of a queue's waiting jobs at its moment; an empty list if no job waits.
+
+    Jobs that ask for what replays do not model are left out.
+    """
     queue = in_turn(queue, limits)
     if not queue.waiting:
         return []

@@ -1,4 +1,4 @@
-"""Why a job does not start now: each cause, the jobs in its way, and when it would start without that cause."""
+"""Finds why a job does not start now: each cause, the jobs in its way, and when it would start without that cause."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class Cause:
         "held", "dependency", "begin time", "partition", "limit", "reservation", "nodes down", "too large",
         "resources", "jobs ahead", "not modelled" or "other".
     what
-        In words.
+        The cause in words.
     jobs
-        The jobs in its way, by their names in squeue.
+        The jobs in the way of this job, by their names in squeue.
     over
         When the cause ends, by what is known and by the limits of the jobs in its way; NaN if unknown, infinite if it
         never ends by itself.
@@ -78,9 +78,9 @@ class Why:
     Parameters
     ----------
     reason
-        What Slurm itself says.
+        The reason that Slurm itself reports.
     forecast
-        When it will start as things are; None if some cause has no known end.
+        When the job will start as things are; None if some cause has no known end.
 
     Examples
     --------
@@ -101,12 +101,15 @@ class Why:
 def why(present: Present, job: str | int, *, draws: int = DRAWS, share: float = SHARE, seed: int = 0) -> Why:
     """Return what keeps a job from starting now, and when it would start without each of these causes.
 
+    Raise `SteerError` if the queue has no such job, or if the job does not wait.
+
     Parameters
     ----------
     present
         A cluster as it is now.
     job
-        Its number, or that of an array's task: 17, "17_3". Of an array, it is the task that comes first in the queue.
+        The job's number, or the name of an array's task: 17, "17_3". The number of an array means its task that comes
+        first in the queue.
     draws, share, seed
         As in `forecast`.
 
@@ -133,7 +136,11 @@ def why(present: Present, job: str | int, *, draws: int = DRAWS, share: float = 
 
 
 def job_called(queue: Queue, name: str) -> SlurmJob:
-    """Return a job of a queue by its name in squeue; of an array, the task that comes first in the queue."""
+    """Return a job of a queue by its number or its name in squeue; raise `SteerError` if there is none.
+
+    The number of an array means its task that comes first in the queue. A task that waits together with others of its
+    array, as in 7_[0-4], is found by its own name 7_3.
+    """
     exact = [one for one in queue.jobs if name in (one.target, str(one.number))]
     tasks = [one for one in queue.jobs if one.target.startswith(f"{name}_")]
     inside = [one for one in queue.jobs if _is_in(name, one.target)]
@@ -157,7 +164,7 @@ def _is_in(name: str, target: str) -> bool:
 
 
 class _CauseFinder:
-    """Finds what keeps one job of a queue from starting."""
+    """Finds what keeps one waiting job of a queue from starting."""
 
     def __init__(self, present: Present, job: SlurmJob, draws: int, share: float, seed: int) -> None:
         self.present, self.job = present, job
@@ -169,7 +176,7 @@ class _CauseFinder:
         return forecast(present, draws=self.draws, share=self.share, seed=self.seed)
 
     def answer(self) -> Why:
-        """Return all causes that keep the job from starting."""
+        """Return all causes that keep the job from starting, and its forecast as things are."""
         reasons = [*blocking_reasons_of(self.present, self.job, self.outlook)]
         own = self.outlook.of(self.job)
         in_turn = self.job.waits_its_turn(self.present.queue.now)
@@ -191,7 +198,7 @@ class _CauseFinder:
 
     # ---- what blocks it whatever nodes are free
     def _without(self, reasons: Sequence[BlockingReason], k: int) -> Forecast | None:
-        """Return when it would start without one of the blocking reasons; None if another one has no known end."""
+        """Return the job's forecast without blocking reason number `k`; None if another reason has no known end."""
         queue = self.present.queue
         if reasons[k].kind == NODES_DOWN:
             up = {name for name in UsableNodes(queue, self.job).all}
@@ -206,7 +213,10 @@ class _CauseFinder:
         return self._opened([*reasons[:k], *reasons[k + 1 :]], queue, job)
 
     def _opened(self, reasons: Sequence[BlockingReason], queue: Queue, job: SlurmJob | None = None) -> Forecast | None:
-        """Return when the job, or `job` in its place, starts after these reasons end; None if an end is unknown."""
+        """Return the forecast of the job (or of `job` in its place) if it waits in turn once these reasons have ended.
+
+        None if the end of a reason is unknown or never comes.
+        """
         if not all(math.isfinite(reason.over) for reason in reasons):
             return None
         begin = max((reason.over for reason in reasons), default=queue.now)
@@ -248,7 +258,7 @@ class _CauseFinder:
         return causes
 
     def _ahead(self, room: UsableNodes) -> list[SlurmJob]:
-        """Return the jobs that are ahead of the job in the queue, and may use some of its nodes."""
+        """Return the jobs that wait in turn ahead of the job in the queue, and may use some of its nodes."""
         queue = self.present.queue
         of_partition = {one.name: one.nodes for one in queue.partitions}
         found = []
@@ -260,9 +270,9 @@ class _CauseFinder:
         return found
 
     def _first_delay(self, before: Sequence[SlurmJob]) -> tuple[SlurmJob | None, Forecast]:
-        """Return the first of the jobs ahead that delays the job, and when it would start ahead of all of them.
+        """Return the first of the jobs ahead that delays the job, or None, and the job's forecast ahead of all of them.
 
-        The further ahead it is placed, the sooner it starts, so the first job that delays it is found by bisection.
+        The further ahead the job is placed, the sooner it starts, so the first that delays it is found by bisection.
         """
         queue = in_turn(self.present.queue, self.present.limits)
         picture = picture_within(queue, self.present.limits, self.present.free)

@@ -1,4 +1,7 @@
-"""Read the queue of a dump: as squeue printed it when the dump was taken, or from records, at any moment before."""
+"""Read a queue from a dump (a folder with the output of Slurm's commands).
+
+It is the queue that squeue printed when the dump was taken, or the queue at any earlier moment, from sacct's records.
+"""
 
 from __future__ import annotations
 
@@ -39,11 +42,11 @@ _SIZES = {"K": 1024, "M": 1024**2}
 
 
 class Factors:
-    """The priorities of a dump's jobs at any moment of it.
+    """Computes the priorities that a dump's jobs had at any moment that it covers.
 
     The factors of age, size, partition, QOS and association are computed. What fair share adds is on record only in the
     priority that is noted when a job starts. For each user and account it is taken from the latest job that had started
-    by the moment; for users without one, it is the median of the others.
+    by the moment. For users without such a job it is the median of the others.
     """
 
     def __init__(self, site: Site) -> None:
@@ -55,11 +58,11 @@ class Factors:
 
     @property
     def are_used(self) -> bool:
-        """Return whether priorities are made of factors; else jobs are in the order in which they became eligible."""
+        """Return whether the cluster uses priority/multifactor; else jobs are ordered by when they became eligible."""
         return self.parameters.multifactor
 
     def at(self, moment: float, rows: Rows) -> Column:
-        """Return the priorities of runs at a moment of the wall clock."""
+        """Return the priorities, at least 1, that the jobs in these rows of the records had at a wall-clock time."""
         records = self.site.records
         shares = self._shares(moment)
         unknown = float(np.median(list(shares.values()))) if shares else 0.0
@@ -68,7 +71,7 @@ class Factors:
         return np.maximum(1.0, self._asked(rows) + age + of_user)
 
     def _shares(self, moment: float) -> dict[tuple[str, str], float]:
-        """Return what fair share added to the priority at each user's latest start by a moment."""
+        """Return, by user and account, what fair share added to the priority at their latest start by a moment."""
         records = self.site.records
         begun = np.flatnonzero((records.start <= moment) & (records.priority > 0))
         begun = begun[np.argsort(records.start[begun], kind="stable")]
@@ -87,7 +90,7 @@ class Factors:
         return weight * np.clip(seconds / most, 0.0, 1.0) if 0.0 < most < np.inf else np.zeros(seconds.size)
 
     def _asked(self, rows: Rows) -> Column:
-        """Return the sum of the factors that do not change with time."""
+        """Return, for each row, the sum of the priority factors that do not change with time."""
         found = np.empty(rows.size)
         for k, row in enumerate(rows.tolist()):
             found[k] = self._of(row)
@@ -108,7 +111,10 @@ class Factors:
 
 
 def runs_by(site: Site, moment: float) -> Runs:
-    """Return the runs that had ended by a moment of the wall clock, unless preempted, then those that still ran."""
+    """Return the runs that had ended by a wall-clock time, without preempted ones, then those that still ran.
+
+    Their run times are those known by then.
+    """
     records = site.records
     over = np.flatnonzero((records.end <= moment) & ~records.preempted)
     over = over[np.argsort(records.end[over], kind="stable")]
@@ -121,7 +127,10 @@ def runs_by(site: Site, moment: float) -> Runs:
 
 
 def queue_of(site: Site) -> tuple[Queue, list[str]]:
-    """Return the queue when the dump was taken, and what is assumed of it."""
+    """Return the queue when the dump was taken, and notes on what is assumed.
+
+    It is read from squeue's output, or from the records if the dump has none.
+    """
     if not site.dump.has(QUEUE):
         queue, notes = queue_at(site, site.dump.taken)
         turn = "by the priorities on record" if Factors(site).are_used else "as they became eligible"
@@ -132,13 +141,13 @@ def queue_of(site: Site) -> tuple[Queue, list[str]]:
 
 
 def queue_at(site: Site, moment: float, frame: Queue | None = None) -> tuple[Queue, list[str]]:
-    """Return the queue at a moment of the dump as the records have it, and what is assumed of it.
+    """Return the queue at a moment of the dump, rebuilt from the records, and notes on what is assumed.
 
     `frame` is what `frame_of` returns; callers that look at many moments read it once.
 
-    If priorities are made of factors, jobs are ordered by what was known of these at the moment; else by when they
-    became eligible. A job that was not eligible yet waits for a begin time, if it asked for one; else for something
-    that was not known then.
+    Under priority/multifactor, jobs are ordered by their priority as far as it was known at the moment; else by when
+    they became eligible. A job that was not eligible yet has the reason BEGINTIME if it asked for a begin time, else
+    NOT ELIGIBLE YET.
     """
     records = site.records
     begun = records.start <= moment
@@ -155,7 +164,7 @@ def queue_at(site: Site, moment: float, frame: Queue | None = None) -> tuple[Que
 
 
 def _priorities(site: Site, moment: float, rows: NDArray[np.int64]) -> list[int]:
-    """Return the priorities of jobs at a moment; the greatest comes first."""
+    """Return a priority for the job in each of these rows at a moment; greater ones come first in the queue."""
     factors = Factors(site)
     if factors.are_used:
         return factors.at(moment, rows).astype(np.int64).tolist()  # type: ignore[no-any-return]
@@ -164,7 +173,7 @@ def _priorities(site: Site, moment: float, rows: NDArray[np.int64]) -> list[int]
 
 
 def frame_of(site: Site) -> Queue:
-    """Return the cluster when the dump was taken, without jobs."""
+    """Return a queue without jobs: the nodes, partitions, settings and reservations when the dump was taken."""
     dump = site.dump
     settings, _ = settings_of(dump.text(CONFIG))
     return Queue(
@@ -180,7 +189,10 @@ def frame_of(site: Site) -> Queue:
 
 
 def _with_nodes(queue: Queue) -> tuple[Queue, list[str]]:
-    """Return the queue in which each running job has known nodes, and what is assumed for that."""
+    """Return the queue with nodes chosen for each running job without known ones, and a note on that.
+
+    The chosen nodes are unused ones of the job's partition. If all are known, return the queue and no note.
+    """
     there = {node.name for node in queue.nodes}
     taken = {name for job in queue.running for name in job.hosts}
     without = [job for job in queue.running if not job.hosts or not set(job.hosts) <= there]
@@ -257,7 +269,10 @@ def _rows(text: str) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def _with_bars(cells: list[str], head: list[str]) -> list[str]:
-    """Return the cells of a line with the features rejoined: no other column contains the separator |."""
+    """Return a line's cells with those of the column FEATURES rejoined if there are more cells than columns.
+
+    No other column contains the separator |.
+    """
     more = len(cells) - len(head)
     if more <= 0 or FEATURES not in head:
         return cells

@@ -30,21 +30,17 @@ IN_TURN = "assumed: no job starts before the jobs ahead of it, since sched/built
 
 
 class Forecast(NamedTuple):
-    """When a job will start; times as in the queue.
-
-    As many starts lie before `earliest` as after `latest`: starts in the replays or, if ranges are calibrated, starts
-    by the errors of earlier forecasts. `by_limits` is the start if every job ran to its limit, as `squeue --start`
-    assumes.
+    """The forecast of when a job will start, as times of the queue (in seconds).
 
     Parameters
     ----------
     job
         The job.
     earliest, latest
-        The range: as many starts lie before it as after it. They are starts in the replays or, if ranges are
-        calibrated, starts by the errors of earlier forecasts.
+        The range: the start is as likely before it as after it. It comes from the starts in the replays and, if ranges
+        are calibrated, from the errors of earlier forecasts.
     median
-        The start that half of them are before.
+        The median of the starts in the replays.
     by_limits
         The start if every job ran to its limit, as `squeue --start` assumes.
 
@@ -92,7 +88,7 @@ class Outlook:
     unknown: Mapping[int, str] = field(default_factory=dict)
 
     def of(self, job: SlurmJob) -> Forecast | None:
-        """Return the forecast of a job; None if there is none."""
+        """Return the forecast of a job; None if it has none."""
         return next((one for one in self.forecasts if one.job.number == job.number), None)
 
 
@@ -104,7 +100,7 @@ def forecast(
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Outlook:
-    """Return when each job that waits in turn will start, as a range.
+    """Return when each job that waits in turn will start, as a range; jobs that replays cannot model have none.
 
     Parameters
     ----------
@@ -119,7 +115,7 @@ def forecast(
     seed
         The seed of the draws.
     progress
-        Called with how many replays are done, of how many.
+        Called after each replay with the number of replays done, and their total number.
 
     Examples
     --------
@@ -155,7 +151,10 @@ def forecast(
 
 
 def _of_old_reasons(queue: Queue) -> list[str]:
-    """Return in words how many jobs are taken to wait in turn against Slurm's reason; nothing if there are none."""
+    """Return a note on how many jobs are taken to wait in turn although Slurm says ReqNodeNotAvail; none if no job is.
+
+    For these jobs enough nodes are up, so the reason is outdated.
+    """
     old = sum(has_old_reason(queue, job) for job in queue.jobs)
     if not old:
         return []
@@ -170,7 +169,10 @@ def ranged(
     share: float,
     calibration: Calibration | None,
 ) -> tuple[Forecast, ...]:
-    """Return the forecasts of jobs from their starts in all replays, calibrated if enough is known."""
+    """Return the forecasts of the jobs in `starts`, with ranges that are to hold this share of their starts.
+
+    Ranges are quantiles of the starts in all replays, or calibrated if a calibration with enough data is given.
+    """
     jobs = {job.number: job for job in queue.waiting}
     if calibration is None or not calibration.enough:
         levels = [(1.0 - share) / 2.0, 0.5, (1.0 + share) / 2.0]
@@ -187,7 +189,10 @@ def ranged(
 
 
 def expected_end(job: SlurmJob, queue: Queue, found: Forecast | None) -> float:
-    """Return when a job ends by its limit; NaN if its start is unknown."""
+    """Return when a job ends if it runs to its time limit; NaN if it has not started and has no forecast.
+
+    A waiting job is taken to start at the forecast's `by_limits`.
+    """
     if job.holds_nodes:
         return job.expected_end(queue.now)
     return math.nan if found is None else found.by_limits + job.limit

@@ -1,4 +1,4 @@
-"""Habits: which part of their limits users' jobs have run, and run times of current jobs drawn from that."""
+"""Habits: which part of their time limits users' jobs have used, and run times of current jobs drawn from that."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RUNS = "RUNNING"
 
 
 class Runs(NamedTuple):
-    """Runs, the latest last: user, limit, run time so far (in seconds), and whether they are over."""
+    """Runs of jobs, the latest last: user, time limit and run time so far in seconds, and whether each run is over."""
 
     user: NDArray[np.object_]
     limit: Column  # seconds
@@ -35,16 +35,16 @@ class Runs(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Habits:
-    """Parts of their limits that jobs have run, sorted; `known` is the number of ended jobs behind them.
+    """Which part (from 0 to 1) of their time limits jobs have used, as sorted samples for each user and for all users.
 
     Parameters
     ----------
     of_user
-        By user: the parts of their limits that the user's jobs have run.
+        By user: the parts of their limits that the user's jobs have used, sorted.
     of_all
-        The same of all users together.
+        The parts that the jobs of all users together have used, sorted.
     known
-        The number of ended jobs behind them.
+        The number of ended jobs from which the parts come.
 
     Examples
     --------
@@ -59,9 +59,10 @@ class Habits:
 
     @classmethod
     def of(cls, ran: Runs) -> Habits:
-        """Return the habits from runs: those of each user's latest ones, mixed with those of all users if they are few.
+        """Return the habits from runs: each user's latest runs, filled up from all users' runs if they are few.
 
-        Jobs that still run count as having used no less than so far; else only jobs that end early would be known.
+        Jobs that still run count as using at least what they have used so far; otherwise jobs that end early would
+        count too much. Without an ended run, return `none()`.
         """
         told = (ran.limit > 0.0) & np.isfinite(ran.limit) & (ran.run > 0.0)
         user, part = ran.user[told], np.minimum(ran.run[told] / ran.limit[told], 1.0)
@@ -84,16 +85,19 @@ class Habits:
 
     @classmethod
     def none(cls) -> Habits:
-        """Return the habits if no ended job is known: all jobs run to their limits."""
+        """Return habits by which all jobs run to their limits, for the case that no ended job is known."""
         return cls({}, np.ones(1), 0)
 
     def parts(self, user: str) -> Column:
-        """Return the parts of their limits that a user's jobs run, each as likely as the others, sorted."""
+        """Return the parts of their limits that a user's jobs use, sorted and equally likely.
+
+        For an unknown user they are those of all users.
+        """
         found = self.of_user.get(user, self.of_all)
         return found if found.size else np.ones(1)
 
     def drawn(self, jobs: Sequence[SlurmJob], limits: Column, now: float, rng: np.random.Generator) -> Column:
-        """Return a run time for each job: longer than it has run so far, and similar for similar jobs.
+        """Return a random run time for each job, in seconds: longer than it has run so far, and alike for alike jobs.
 
         Jobs of a user with the same nodes and limit are mostly the same program on other data, so they draw one common
         quantile of the user's run times. Each takes that quantile of the run times that are still possible for it.
@@ -116,10 +120,10 @@ class Habits:
 
 
 def _likely(part: Column, over: NDArray[np.bool_]) -> Column:
-    """Return as many parts as there are, equally likely and sorted; the parts of running jobs are lower bounds.
+    """Return sorted, equally likely samples of the part of its limit that a job uses in all, as many as there are jobs.
 
-    The distribution is that of Kaplan and Meier: of the jobs that have come as far, the share that ended there. Parts
-    beyond those of all ended jobs are taken to be the whole limit.
+    `part` is what each job has used so far; for jobs that are not `over` it is a lower bound. The distribution is
+    estimated after Kaplan and Meier. Beyond the greatest part of an ended job, samples are 1, the whole limit.
     """
     order = np.lexsort((~over, part))
     part, over = part[order], over[order]

@@ -1,4 +1,4 @@
-"""A cluster at earlier moments; its records tell when the jobs that waited then have started."""
+"""A cluster at earlier moments; its records tell when the jobs that waited then started."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ HELPFUL = (RESERVATIONS, ACCOUNTS, QOS)
 
 
 class Past:
-    """A dump, seen as of earlier moments that it covers."""
+    """A cluster's past as a dump of Slurm's output tells it: its queue at any moment, and when its jobs started."""
 
     def __init__(self, site: Site) -> None:
         self.site, self._frame = site, frame_of(site)
@@ -55,7 +55,7 @@ class Past:
 
     @classmethod
     def of_commands(cls, runner: Runner) -> Past:
-        """Return the past as Slurm's commands report it; they only read."""
+        """Return the past that Slurm's commands report when run now; these commands only read."""
         there = {name.lower() for name in runner.run(KNOWN_FIELDS).split()}
         fields = [name for name in FIELDS if name.lower() in there]
         with tempfile.TemporaryDirectory() as name:
@@ -75,16 +75,16 @@ class Past:
 
     @property
     def first(self) -> float:
-        """Return the first moment of the past that is on record."""
+        """Return the first moment of the past that is on record, as wall-clock time."""
         return max(self.site.since, float(self.site.records.submit.min()))
 
     @property
     def last(self) -> float:
-        """Return the last moment of the past: when the dump was taken."""
+        """Return the last moment of the past: the wall-clock time at which the dump was taken."""
         return self.site.dump.taken
 
     def at(self, moment: float) -> tuple[Queue, Habits, list[str]]:
-        """Return the queue at a moment, what was known of run times by then, and what is assumed."""
+        """Return the queue at a moment, the habits from the runs known by then, and notes on what is assumed."""
         queue, notes = queue_at(self.site, moment, self._frame)
         return queue, Habits.of(runs_by(self.site, moment)), notes
 
@@ -101,7 +101,10 @@ class Past:
         return dict(zip(records.id[records.gone].tolist(), records.end[records.gone].tolist(), strict=True))
 
     def calibration(self, draws: int, seed: int) -> Calibration:
-        """Return the calibration from forecasts at moments of the past, as known at its end; computed once."""
+        """Return the calibration from forecasts at many moments of the past and their outcomes by its end.
+
+        It is computed once for each number of draws (at most `DRAWN` are used) and seed.
+        """
         known = (min(draws, DRAWN), seed)
         if known not in self._calibrations:
             said = []

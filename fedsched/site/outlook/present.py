@@ -39,7 +39,7 @@ QOS = ("sacctmgr", "-P", "show", "qos")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Present:
-    """A cluster at an instant.
+    """What is known of a cluster at an instant.
 
     Parameters
     ----------
@@ -54,9 +54,9 @@ class Present:
     notes
         What is assumed or not known.
     past
-        The cluster at earlier moments, if that is on record.
+        The cluster at earlier moments; None if that is not on record.
     free
-        The numbers of jobs that are exempt from limits.
+        The numbers of jobs that forecasts exempt from limits.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class Present:
     free: frozenset[int] = frozenset()
 
     def calibration(self, draws: int, seed: int) -> Calibration | None:
-        """Return the calibration from forecasts made at earlier moments; None if nothing is on record.
+        """Return the calibration from forecasts made for earlier moments; None if the past is not on record.
 
         Parameters
         ----------
@@ -85,7 +85,10 @@ class Present:
         return None if self.past is None else self.past.calibration(draws, seed)
 
     def clock(self, seconds: float) -> str:
-        """Return a moment as the cluster's wall clock shows it, or this machine's; "-" if there is none."""
+        """Return a time of the queue as text with month, day and time of day; "-" if it is not finite.
+
+        It is the cluster's wall clock if `by_the_wall`, else this machine's local time.
+        """
         if not np.isfinite(seconds):
             return "-"
         if self.by_the_wall:
@@ -153,7 +156,10 @@ def _of_habits(habits: Habits) -> list[str]:
 
 
 def _runs(text: str) -> Runs:
-    """Return the runs that sacct lists: the ended ones in the order of their ends, then those that still run."""
+    """Return the runs that sacct lists: ended ones in the order of their ends, then those that still run.
+
+    Runs without a time limit are left out.
+    """
     rows = []
     for line in text.splitlines():
         cells = line.split("|")
@@ -174,7 +180,7 @@ def _runs(text: str) -> Runs:
 
 
 def _accounts(runner: Runner, cluster: str) -> Associations:
-    """Return the accounts and QOS that sacctmgr lists."""
+    """Return the accounts, users and QOS of a cluster that sacctmgr lists."""
     with tempfile.TemporaryDirectory() as folder:
         paths = []
         for name, command in (("accounts", ACCOUNTS), ("qos", QOS)):

@@ -37,7 +37,7 @@ SHORTEST = 1.0  # seconds that a job runs at least
 
 
 class Replays:
-    """Replays of one queue, each with run times of its own, which are the same whatever the order of the jobs."""
+    """Simulations (replays) of one queue; each has run times of its own, drawn once, so that orders can be compared."""
 
     def __init__(self, picture: Picture, habits: Habits, *, draws: int, seed: int) -> None:
         self.picture = picture
@@ -50,7 +50,10 @@ class Replays:
     def starts(
         self, order: Sequence[int], progress: Callable[[int, int], None] | None = None
     ) -> dict[int, NDArray[np.float64]]:
-        """Return the starts of each job in all replays, with jobs scheduled in this order of numbers."""
+        """Return, by job number, each job's starts in all replays, as times of the queue.
+
+        `order` has the numbers of all waiting jobs in the order in which they are scheduled.
+        """
         rows = self.picture.rows_of(order)
         found: dict[int, list[float]] = {number: [] for number in order}
         for k, run in enumerate(self._runs):
@@ -76,9 +79,9 @@ NOT_AVAILABLE = "REQNODENOTAVAIL"
 
 
 def in_turn(queue: Queue, limits: Limits | None) -> Queue:
-    """Return the queue in which jobs that wait for a known limit, or for nodes that are up by now, wait in turn.
+    """Return the queue with the reason PRIORITY for jobs that wait for a known limit, or for nodes that are up by now.
 
-    The replays apply the known limits.
+    They then count as waiting in turn; the replays apply the known limits.
     """
     queue = nodes_up_again(queue)
     if limits is None:
@@ -89,9 +92,9 @@ def in_turn(queue: Queue, limits: Limits | None) -> Queue:
 
 
 def nodes_up_again(queue: Queue) -> Queue:
-    """Return the queue in which jobs with an outdated reason ReqNodeNotAvail wait in turn: enough nodes are up.
+    """Return the queue with the reason PRIORITY for jobs with the outdated reason ReqNodeNotAvail.
 
-    Slurm keeps that reason until it looks at the job anew.
+    For these jobs enough nodes are up. Slurm keeps the reason until it looks at the job anew.
     """
     old = {job.number for job in queue.jobs if has_old_reason(queue, job)}
     if not old:
@@ -101,7 +104,10 @@ def nodes_up_again(queue: Queue) -> Queue:
 
 
 def has_old_reason(queue: Queue, job: SlurmJob) -> bool:
-    """Return whether Slurm says that nodes are not available for a job, and enough nodes are up and not reserved."""
+    """Return whether a job waits with the reason ReqNodeNotAvail although enough nodes for it are up and not reserved.
+
+    False for jobs that are held or name their nodes.
+    """
     if not job.waits or job.is_held or job.named_nodes or not job.reason.startswith(NOT_AVAILABLE):
         return False
     room = UsableNodes(queue, job)
@@ -123,7 +129,10 @@ def _never_runs(job: SlurmJob, limits: Limits) -> bool:
 
 
 def picture_within(queue: Queue, limits: Limits | None, free: Collection[int] = ()) -> Picture:
-    """Return a queue as a problem to simulate, within limits; the jobs with the numbers in `free` are exempt."""
+    """Return a queue as a problem to simulate, in which limits hold except for the jobs with the numbers in `free`.
+
+    Jobs that a limit never lets run are left out.
+    """
     if limits is None:
         return picture_of(queue)
     over = [job for job in queue.waiting if job.number not in free and _never_runs(job, limits)]
@@ -142,11 +151,14 @@ class _OfLabel(Limit):
     """A limit on jobs with an internal label, which users do not see."""
 
     def __post_init__(self) -> None:
-        """Take any label's name."""
+        """Skip the check of the label's name, so that any name is allowed."""
 
 
 def _with_limits(picture: Picture, limits: Limits, free: Collection[int]) -> Picture:
-    """Return the picture with all limits that a waiting job may reach, as far as the model can express them."""
+    """Return the problem with all limits that a waiting job may reach, as far as the model can express them.
+
+    Notes say how many limits hold, and which of them the model cannot express.
+    """
     amount, takes = _usage_of(picture, limits, free)
     labels: list[dict[int, str]] = []  # by each label, a row counts towards one limit
     there, unsaid = [], []
@@ -181,7 +193,7 @@ def _with_limits(picture: Picture, limits: Limits, free: Collection[int]) -> Pic
 def _usage_of(
     picture: Picture, limits: Limits, free: Collection[int]
 ) -> tuple[dict[str, int], dict[str, dict[int, int]]]:
-    """Return the amount of each limit that binds a waiting job, and how much of it each row takes."""
+    """Return the amount of each limit that binds a waiting job and, by limit and row, how much each job takes of it."""
     waiting, running = picture.jobs[: picture.waiting], picture.jobs[picture.waiting :]
     amount: dict[str, int] = {}
     takes: dict[str, dict[int, int]] = defaultdict(dict)
@@ -198,7 +210,7 @@ def _usage_of(
 
 
 def _as_model_counts(picture: Picture, takes: Mapping[int, int], most: int) -> dict[str, int] | None:
-    """Return a limit as the model counts, in jobs or in nodes; None if the rows' amounts fit neither."""
+    """Return a limit in the model's terms, {"jobs": most} or {"nodes": most}; None if the jobs' amounts fit neither."""
     weights, tasks = set(takes.values()), picture.workload.tasks
     if len(weights) == 1:
         return {"jobs": most // weights.pop()}

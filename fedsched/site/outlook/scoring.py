@@ -1,4 +1,4 @@
-"""How good forecasts are: made at moments of a dump from what was known then, and compared with what happened."""
+"""Measures how good forecasts are: they are made for moments of a dump from what was known then, and compared."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ KNOWN = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Score:
-    """Forecasts beside what happened, a row for each job at each moment at which it waited; times in seconds.
+    """Forecasts beside what happened, a row for each job at each moment at which it waited; in seconds from the moment.
 
     Parameters
     ----------
@@ -58,13 +58,13 @@ class Score:
     earliest, median, latest
         The forecast of that wait.
     by_limits
-        The same if all jobs ran to their limits, as `squeue --start` counts.
+        The wait if all jobs ran to their limits, as `squeue --start` assumes.
     share
         The part of the cases that ranges are to hold.
     as_drawn
         The same forecasts with the uncalibrated ranges of their replays; None if these are uncalibrated already.
     moment, job
-        At which of the moments each was made, and for which job, by its number.
+        The index of the moment of each row, and the number of its job.
 
     Examples
     --------
@@ -89,19 +89,20 @@ class Score:
 
     @property
     def inside(self) -> NDArray[np.bool_]:
-        """Return which jobs started within their ranges, to a second."""
+        """Return, for each row, whether the job started within its range, give or take a second."""
         return (self.wait >= self.earliest - 1.0) & (self.wait <= self.latest + 1.0)
 
     @property
     def covered(self) -> float:
-        """Return the share of the cases in which the job started within its range, to a second."""
+        """Return the share of the rows in which the job started within its range, give or take a second."""
         return float(self.inside.mean())
 
     @property
     def covered_between(self) -> tuple[float, float]:
-        """Return between which values that share lies in 95 % of the resamples of the moments.
+        """Return the bounds between which `covered` lies in 95 % of the resamples of the moments.
 
-        Moments are resampled, not jobs, since all jobs of a moment wait for the same ends. NaN for fewer than four.
+        Moments are resampled, not jobs, since all jobs of a moment wait for the same ends. Both bounds are NaN if there
+        are fewer than four moments.
         """
         _, which = np.unique(self.moment, return_inverse=True)
         many = int(which.max(initial=-1)) + 1
@@ -131,18 +132,18 @@ class Score:
 
     @property
     def pinball_by_limits(self) -> float:
-        """Return the same loss if each quantile is the start by limits."""
+        """Return the mean pinball loss, in seconds, if each of the three quantiles is the start by limits."""
         low = (1.0 - self.share) / 2.0
         return float(np.mean([_pinball(level, self.by_limits, self.wait) for level in (low, 0.5, 1.0 - low)]))
 
     @property
     def error(self) -> float:
-        """Return the mean distance of the median from what happened, in seconds."""
+        """Return the mean absolute difference between the forecast median and the actual wait, in seconds."""
         return float(np.abs(self.wait - self.median).mean())
 
     @property
     def error_by_limits(self) -> float:
-        """Return the mean distance of the start by limits from what happened, in seconds."""
+        """Return the mean absolute difference between the start by limits and the actual wait, in seconds."""
         return float(np.abs(self.wait - self.by_limits).mean())
 
 
@@ -165,13 +166,13 @@ def score(
     Parameters
     ----------
     dump
-        Its folder, or what was read of it.
+        The dump's folder, or what `read_site` returns for it.
     moments
-        At how many moments, evenly spaced over the dump without its first tenth.
+        The number of moments, evenly spaced over the dump's time without its first tenth.
     draws, share, seed
         As in `forecast`.
     progress
-        Called with how many moments are done, of how many.
+        Called after each moment with the number of moments done, and their total number.
 
     Examples
     --------
@@ -225,7 +226,10 @@ def score(
 def _rows(
     queue: Queue, habits: Habits, calibration: Calibration, past: Past, *, draws: int, share: float, seed: int
 ) -> Iterator[tuple[int, tuple[float, ...]]]:
-    """Give for each job what happened, its forecast at a moment, and its uncalibrated range, in seconds from then."""
+    """Give, for each waiting job that has started since, its number and seven numbers in seconds from the moment.
+
+    These are the actual start, the forecast's earliest, median, latest and `by_limits`, and the uncalibrated range.
+    """
     queue = in_turn(queue, past.limits)
     if not queue.waiting:
         return

@@ -1,4 +1,4 @@
-"""What jobs wait for that replays do not model: such jobs have no forecast, since it would be too early."""
+"""Finds what jobs wait for that replays do not model; such jobs get no forecast, since it would be too early."""
 
 from __future__ import annotations
 
@@ -31,13 +31,16 @@ def not_modelled(job: SlurmJob) -> str:
 
 
 def without_unmodelled(queue: Queue, starts: Mapping[int, Starts]) -> dict[int, Starts]:
-    """Return the starts, by number, of the jobs that ask for nothing that replays do not model."""
+    """Return these starts by job number, without those of jobs that ask for something that replays do not model."""
     unknown = {job.number for job in queue.waiting if not_modelled(job)}
     return {number: found for number, found in starts.items() if number not in unknown}
 
 
 def unmodelled_obstacle(queue: Queue, job: SlurmJob, by_limits: float) -> str:
-    """Return what keeps a job from starting that the replays do not model, in words; "" if nothing does."""
+    """Return what keeps a job from starting that the replays do not model, in words; "" if nothing does.
+
+    `by_limits` is the job's start in a replay in which all jobs run to their limits.
+    """
     if asked := not_modelled(job):
         return f"it asks for {asked}: which jobs have these, and until when, is not modelled"
     if not job.waits_its_turn(queue.now):
@@ -64,7 +67,10 @@ def unmodelled_obstacle(queue: Queue, job: SlurmJob, by_limits: float) -> str:
 
 
 def without_forecast(asked: Mapping[int, str]) -> list[str]:
-    """Return how many jobs ask for what is not modelled, and for what, as a note; none if no job does."""
+    """Return a note on how many jobs ask for what is not modelled, and for what; no note if no job does.
+
+    `asked` is what each of these jobs asks for, by job number.
+    """
     if not asked:
         return []
     ask = "asks" if len(asked) == 1 else "ask"
@@ -73,7 +79,7 @@ def without_forecast(asked: Mapping[int, str]) -> list[str]:
 
 
 def notes_of(queue: Queue, unknown: Mapping[int, str]) -> list[str]:
-    """Return for how many jobs there is no forecast and why, as notes; none if all have one."""
+    """Return notes on how many jobs have no forecast, and why; none if `unknown`, by job number, has none."""
     jobs = [job for job in queue.waiting if job.number in unknown]
     asked = {job.number: not_modelled(job) for job in jobs}
     others = [job for job in jobs if not asked[job.number]]

@@ -1,4 +1,4 @@
-"""The nodes that a job may have: which of them are free, and which jobs have the others."""
+"""Finds the nodes that a job may use, how much of them is free, and which running jobs have the others."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ _ONE_OF = re.compile(r"[\w.-]+(?:\|[\w.-]+)+", re.ASCII)
 
 
 class UsableNodes:
-    """The nodes of a job's partition that have the features that it asks for."""
+    """The nodes that one job may use: those of its partition that have the features that it asks for.
+
+    Amounts are numbers of nodes or, if jobs share nodes, of CPUs.
+    """
 
     def __init__(self, queue: Queue, job: SlurmJob) -> None:
         self.queue, self.job = queue, job
@@ -34,7 +37,7 @@ class UsableNodes:
 
     @property
     def shared(self) -> bool:
-        """Return whether jobs share nodes, which are counted by CPUs then."""
+        """Return whether jobs share nodes, so that amounts are numbers of CPUs."""
         return self._unit.cpus
 
     def said(self, amount: int) -> str:
@@ -46,7 +49,7 @@ class UsableNodes:
         return sum(self._sizes[name] for name in nodes)
 
     def has(self, job: SlurmJob) -> dict[str, int]:
-        """Return how much of each node a running job has."""
+        """Return, by node name, how much of each of its nodes a running job has: 1, or a number of CPUs."""
         if not self._unit.cpus:
             return dict.fromkeys(job.hosts, 1)
         each = -(-job.cpus // max(1, len(job.hosts)))
@@ -61,11 +64,11 @@ class UsableNodes:
         ]  # fmt: skip
 
     def reserved(self, moment: float) -> frozenset[str]:
-        """Return the nodes that such reservations keep from the job."""
+        """Return the nodes that other reservations keep from the job if it started at a moment."""
         return frozenset[str]().union(*(one.nodes for one in self.reservations(moment)))
 
     def free(self) -> int:
-        """Return how much of the nodes that the job may have now is free."""
+        """Return how many nodes (or CPUs) are free of those that are up and not reserved for others now."""
         usable = self.up - self.reserved(self.queue.now)
         taken = dict.fromkeys(usable, 0)
         for job in self.queue.running:
@@ -75,9 +78,10 @@ class UsableNodes:
         return sum(max(0, self._sizes[name] - amount) for name, amount in taken.items())
 
     def until_enough(self) -> tuple[tuple[str, ...], float]:
-        """Return the running jobs that must end to make room, in order of their ends by their limits; and when that is.
+        """Return the running jobs that must end until the job's need is free, and the time of the last of these ends.
 
-        If there is not enough room even then, the time is NaN.
+        Jobs are named in the order of their ends, if they run to their limits. The time is now if enough is free, and
+        NaN if all these ends do not free enough.
         """
         usable = self.up - self.reserved(self.queue.now)
         free, now = self.free(), self.queue.now
@@ -95,7 +99,7 @@ class UsableNodes:
 
 
 def _has(asked: str, there: frozenset[str]) -> bool:
-    """Return whether a node has the features asked for, if the request has the form a&b or a|b; else True."""
+    """Return whether a node has the features asked for, like a&b (all) or a|b (one); True for other requests."""
     if _ONE_OF.fullmatch(asked):
         return bool(there & set(asked.split("|")))
     return not _ALL_OF.fullmatch(asked) or set(asked.split("&")) <= there

@@ -31,7 +31,7 @@ class SetByHandError(SteerError):
 
 @dataclass(frozen=True, slots=True)
 class JobChanger:
-    """Changes jobs in Slurm, and records how to undo that.
+    """Changes waiting jobs in Slurm, and records in an undo file what each job had before.
 
     Parameters
     ----------
@@ -67,7 +67,10 @@ class JobChanger:
         return run_change(self.runner, job, command, self.told)
 
     def apply(self, plan: Plan) -> int:
-        """Set the Nice values of a plan and return the number of jobs; if one change fails, revert all of them."""
+        """Set the Nice values of a plan, record its deadlines, and return the number of jobs to change.
+
+        If one change fails, undo all changes of this plan and raise. Raise first if the user may not change the jobs.
+        """
         queue = plan.queue
         check_federation(queue)
         check_rights(self.runner, queue, plan.changes)
@@ -86,7 +89,10 @@ class JobChanger:
         return len(done)
 
     def _read_back(self, job: SlurmJob, nice: int, expected: int) -> None:
-        """Raise if a job's Nice or priority is not as the command set it; jobs that no longer wait are ignored."""
+        """Read a job's Nice and priority again; raise if they are not as the command `Nice=nice` should make them.
+
+        Jobs that no longer wait are ignored.
+        """
         try:
             said = self.runner.run(look_at(job.number))
         except CommandError as error:
@@ -109,7 +115,7 @@ class JobChanger:
                 )
 
     def _revert(self, error: SteerError, done: list[SlurmJob]) -> SteerError:
-        """Give each job back what it had before this plan; return the error, with what came of that."""
+        """Give each job the Nice that it had before this plan; return the error to raise, which says if that worked."""
         refused = error.job if isinstance(error, RefusedError) else None
         left = [job for job in self._give_back(done[::-1]) if job is not refused]
         if isinstance(error, SetByHandError) and not left:
@@ -124,7 +130,10 @@ class JobChanger:
         return RefusedError(error.job, error, then) if isinstance(error, RefusedError) else SteerError(f"{error}{then}")
 
     def _give_back(self, jobs: list[SlurmJob]) -> list[SlurmJob]:
-        """Give jobs the Nice that they had before this plan, and return the jobs for which that failed."""
+        """Give jobs the Nice that they had before this plan, and return the jobs for which that failed.
+
+        Stop at the first command that finds no controller.
+        """
         left: list[SlurmJob] = []
         for k, job in enumerate(jobs):
             try:
@@ -136,11 +145,12 @@ class JobChanger:
         return left
 
     def restore(self) -> tuple[int, list[SlurmJob]]:
-        """Undo all changes; return how many jobs were restored, and the jobs changed outside fedsched since.
+        """Undo all recorded changes; return how many jobs were restored, and the jobs changed outside fedsched since.
 
-        If a command fails, the others still run (unless no controller answers), the file stays, and the failure is
-        raised. These entries stay in the file: jobs with a begin time that has passed by the controller's clock only,
-        since that clock may be set back; job numbers that now belong to another user; jobs that cannot be read.
+        If a command fails, the others still run (unless no controller answers), the undo file stays, and the failure is
+        raised. Else the undo file is emptied, but for these entries: jobs with a begin time that has passed by the
+        controller's clock only, since that clock may be set back; job numbers that now belong to another user; jobs
+        that cannot be read.
         """
         queue = read_queue(self.runner, clocks=False)
         others = self.undo.follow(queue.jobs, self.told, unread=queue.unread)

@@ -1,7 +1,7 @@
-"""Slurm's commands: those that change jobs, how they are run, and what their failures mean.
+"""Slurm's commands that change jobs, the objects that run them, and what their failures mean.
 
-No command holds a job: if the process that holds it died, the job would stay held for ever. No other module of this
-package starts a process.
+No command here holds a job: if the process died, the job would stay held for ever. No other module of this package
+starts a process.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NO_CONTROLLER = ("unable to contact slurm controller", "unexpected message recei
 
 
 class CommandError(SteerError):
-    """A command of Slurm's failed; the message quotes it."""
+    """Error: a command of Slurm's failed. The message quotes the command and what it printed."""
 
     def __init__(self, command: Command, said: str) -> None:
         super().__init__(f"{shell_line(command)}: {shortened(' '.join(said.split()), 300)}")
@@ -46,27 +46,27 @@ class CommandError(SteerError):
 
     @property
     def lacks_json(self) -> bool:
-        """Return whether it failed because this Slurm writes no JSON."""
+        """Return whether the command failed because this Slurm cannot write JSON."""
         return "--json" in self.command and any(mark in self.said.lower() for mark in NO_JSON)
 
     @property
     def is_too_late(self) -> bool:
-        """Return whether it failed because the job that it is about has ended or started meanwhile."""
+        """Return whether the command failed because the job that it was to change has ended or started meanwhile."""
         return any(mark in self.said.lower() for mark in TOO_LATE)
 
     @property
     def finds_no_job(self) -> bool:
-        """Return whether it failed because there is no job of that name."""
+        """Return whether the command failed because there is no job of the name that it gave."""
         return NO_JOB in self.said.lower()
 
     @property
     def finds_no_controller(self) -> bool:
-        """Return whether it failed because no controller answers, so that further commands would fail as slowly."""
+        """Return whether the command failed because no controller answers, so that others would fail as slowly."""
         return any(mark in self.said.lower() for mark in NO_CONTROLLER)
 
 
 class RefusedError(CommandError):
-    """Slurm refuses to change a job that is still in its queue; the message quotes it, and says what was done then."""
+    """Error: Slurm refuses to change a job that is still in its queue. The message says why, and what was done then."""
 
     def __init__(self, job: SlurmJob, error: CommandError, then: str = "") -> None:
         super().__init__(error.command, error.said)
@@ -75,7 +75,7 @@ class RefusedError(CommandError):
 
 
 class Runner(Protocol):
-    """Runs Slurm's commands, and tells the time of the machine on which they run.
+    """Protocol of an object that runs Slurm's commands, and tells the time of the machine on which they run.
 
     Examples
     --------
@@ -105,7 +105,7 @@ class WrappedRunner:
         self._runner = runner
 
     def now(self) -> float:
-        """Return the runner's time."""
+        """Return the time of the wrapped runner, in seconds since 1970."""
         return self._runner.now()
 
     def user(self) -> str:
@@ -114,7 +114,7 @@ class WrappedRunner:
 
 
 class Shell:
-    r"""Runs commands on this machine.
+    r"""A runner that runs commands as processes on this machine.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ class Shell:
         return done.stdout.decode(errors="replace")
 
     def now(self) -> float:
-        """Return the time of this machine."""
+        """Return the time of this machine, in seconds since 1970."""
         return time.time()
 
     def user(self) -> str:
@@ -160,7 +160,7 @@ class Shell:
 
 
 def changes_a_job(command: Command) -> bool:
-    """Return whether a command changes a job, on this or another cluster."""
+    """Return whether a command is `scontrol update`, which changes a job, on this or another cluster."""
     return _without_cluster(command)[:2] == ("scontrol", "update")
 
 
@@ -170,12 +170,15 @@ def is_about_a_job(command: Command) -> bool:
 
 
 def _without_cluster(command: Command) -> Command:
-    """Return a command without the name of the cluster that it goes to."""
+    """Return a command without its option -M and the name of a cluster, if it has them."""
     return (command[0], *command[3:]) if command[1:2] == ("-M",) else command
 
 
 def run_change(runner: Runner, job: SlurmJob, command: Command, told: Callable[[str], None]) -> bool:
-    """Report and run a command that changes a job; return False if the job has ended, started or left the queue."""
+    """Report and run a command that changes a job; return False if the job has ended, started or left the queue.
+
+    Raise `RefusedError` if Slurm refuses it otherwise, and `CommandError` if no controller answers.
+    """
     told(shell_line(command))
     try:
         runner.run(command)
@@ -189,7 +192,7 @@ def run_change(runner: Runner, job: SlurmJob, command: Command, told: Callable[[
 
 
 def _is_in_queue(runner: Runner, job: SlurmJob) -> bool:
-    """Return whether the queue still has a job."""
+    """Return whether squeue still shows a job."""
     try:
         said = runner.run(look_at(job.number))
     except CommandError as error:
@@ -217,7 +220,7 @@ def shell_line(command: Command) -> str:
 
 
 def give_nice(target: str, nice: int) -> Command:
-    """Return the command that gives a job this Nice."""
+    """Return the command that sets a job's Nice."""
     return ("scontrol", "update", f"JobId={target}", f"Nice={nice}")
 
 
@@ -236,20 +239,21 @@ def bind(target: str, clusters: str) -> Command:
 
 
 def look_at(number: int) -> Command:
-    """Return the command that says what priority and Nice a job has."""
+    """Return the command that prints a job's number, priority, Nice and state."""
     return ("squeue", "-h", "-j", str(number), "-o", "%A|%Q|%y|%T")
 
 
 def commands_of(plan: Plan) -> list[Command]:
-    """Return the commands that carry out a plan."""
+    """Return the commands that carry out a plan: one for each job that gets another Nice."""
     return [give_nice(job.target, plan.niceties[job.number]) for job in plan.changes]
 
 
 def restoring(queue: Queue, undo: Undo) -> Iterator[tuple[SlurmJob, Command]]:
-    """Give the commands that undo all remaining changes, of waiting and of running jobs.
+    """Give each job with a change to undo, and a command that undoes it, for waiting and for running jobs.
 
-    Running jobs are included, since they may be requeued with the Nice that they have. Values that fedsched did not set
-    stay, and so do all values of another user's job.
+    Begin times are set to now, and Nice values to the former ones. Running jobs are included, since they may be
+    requeued with the Nice that they have. Values that fedsched did not set stay, and so do all values of another user's
+    job with the same number.
     """
     for job in queue.jobs:
         former = undo.jobs.get(job.number)

@@ -30,14 +30,14 @@ _TASKS = re.compile(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?", re.ASCII)
 
 
 class Jobs(NamedTuple):
-    """The jobs of a queue, and those that cannot be read, by their numbers."""
+    """The jobs of a queue that can be read and, by number, why each of the others cannot be read."""
 
     read: tuple[SlurmJob, ...]
     unread: dict[int, Unread]
 
 
 def document_of(text: str, command: str) -> dict[str, Any]:
-    """Return the JSON document that a command printed; raise if it reports errors."""
+    """Return the JSON document that a command printed; raise if it is no JSON table or reports errors."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
@@ -50,7 +50,7 @@ def document_of(text: str, command: str) -> dict[str, Any]:
 
 
 def rows_of(document: dict[str, Any], key: str, command: str) -> list[dict[str, Any]]:
-    """Return the list of tables under a key of a document."""
+    """Return the list of tables under a key of a document; raise if there is none."""
     found = document.get(key)
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
         raise SteerError(f"{command}: its output has no list of {key}; is it Slurm's command?")
@@ -65,9 +65,10 @@ def jobs_of_json(printed: str) -> Jobs:
 
 
 def _jobs(rows: Iterable[tuple[Any, frozenset[str], Callable[[], SlurmJob]]]) -> Jobs:
-    """Return the jobs that can be read, and those that cannot; raise if none can be.
+    """Return the jobs that can be read, and those that cannot; raise if some cannot be and none can.
 
-    Each row is a job's number, its states, and the function that reads it.
+    Each row is a job's number, its states, and the function that reads it. Jobs in state REVOKED are skipped. A job
+    that cannot be read and has no readable number raises as well.
     """
     jobs: list[SlurmJob] = []
     unread: dict[int, Unread] = {}
@@ -144,7 +145,11 @@ def _of_json(job: dict[str, Any], command: str) -> SlurmJob:
 
 
 def _start(times: Mapping[str, float], states: frozenset[str], where: str) -> float:
-    """Return when a job started; for a requeued job that still completes without a start, when it was submitted."""
+    """Return when a job started, in seconds since 1970; NaN if it waits.
+
+    For a requeued job that still completes and has no start time, it is the submit time. Raise if a job that has nodes
+    has no start time.
+    """
     if wait(states):
         return math.nan
     start = times["submit"] if math.isnan(times["start"]) and "COMPLETING" in states else times["start"]
@@ -154,14 +159,14 @@ def _start(times: Mapping[str, float], states: frozenset[str], where: str) -> fl
 
 
 def _limit(minutes: float | None, where: str) -> float:
-    """Return a time limit in seconds; infinite if there is none or if it is 0, which means the same to sbatch."""
+    """Return in seconds a time limit given in minutes; infinite if it is None or 0, which sbatch takes as no limit."""
     if minutes is not None and minutes < 0:
         raise SteerError(f"{where}: time_limit={minutes:g} must be 0 minutes or more.")
     return 60.0 * minutes if minutes else math.inf
 
 
 def jobs_of_text(printed: str) -> Jobs:
-    """Return the jobs that `scontrol -o show job` lists, with its times in seconds."""
+    """Return the jobs that `scontrol -o show job` lists, if it prints times in seconds since 1970."""
     if printed.strip().lower() in (NO_JOBS, ""):
         return Jobs((), {})
     command = " ".join(SCONTROL)
@@ -237,7 +242,7 @@ def _of_text(job: Mapping[str, str], where: str) -> SlurmJob:
 
 
 def _target(own: int, several: int, tasks: str, task: float | None) -> str:
-    """Return a job's name for `scontrol update`; array tasks that wait as one are listed, as in 7_[0-2]."""
+    """Return the name by which `scontrol update` knows a job: 7, the task 7_3, or tasks that wait as one, 7_[0-2]."""
     if not several:
         return str(own)
     if task is not None:
@@ -249,7 +254,7 @@ def _target(own: int, several: int, tasks: str, task: float | None) -> str:
 
 
 def _count_tasks(tasks: str, where: str) -> int:
-    """Return how many tasks a text like 0-3,7%2 or 0-9:3 is."""
+    """Return how many tasks of an array a text like 0-3,7%2 or 0-9:3 lists, at least 1; raise if it is no such list."""
     count = 0
     for part in filter(None, _LATER.sub("", tasks).split(",")):
         found = _TASKS.fullmatch(part)
@@ -300,7 +305,10 @@ def extra_resources_of(record: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _items(text: str) -> list[str]:
-    """Return the entries of one of Slurm's lists; "|" separates licences of which one is enough."""
+    """Return the entries of a list of Slurm's, separated by commas, semicolons or "|"; none if it says "none".
+
+    "|" separates licences of which one is enough; all are returned.
+    """
     if text.strip().lower() in NO_RESOURCES:
         return []
     return [one for one in re.split(r"[,;|]", text) if _PARTS.sub("", one)]

@@ -103,7 +103,7 @@ def _cpus(text: str, where: str) -> int:
 
 
 def partitions_of(text: str) -> tuple[SlurmPartition, ...]:
-    """Return the partitions that `scontrol -o show partition` lists."""
+    """Return the partitions that `scontrol -o show partition` lists; raise if there is none."""
     command = " ".join(PARTITIONS)
     found = []
     for line, said in records_of(text):
@@ -129,7 +129,10 @@ def partitions_of(text: str) -> tuple[SlurmPartition, ...]:
 
 
 def settings_of(text: str) -> tuple[dict[str, str], float]:
-    """Return the settings in `scontrol show config`, by name in lower case, and the controller's time."""
+    """Return the settings in `scontrol show config`, by name in lower case, and the controller's time.
+
+    The time is in seconds since 1970. Raise if the time or the PriorityType is missing.
+    """
     clock = _CLOCK.search(text)
     pairs = (line.split("=", 1) for line in text.splitlines() if "=" in line)
     settings = {name.strip().lower(): value.strip() for name, value in pairs}
@@ -144,7 +147,7 @@ def siblings_of(text: str) -> dict[str, bool]:
 
 
 def reservations_of(text: str) -> tuple[SlurmReservation, ...]:
-    """Return the reservations that `scontrol -o show reservation` lists."""
+    """Return the reservations that `scontrol -o show reservation` lists; times that it does not know are NaN."""
     command = " ".join(RESERVATIONS)
     return tuple(
         SlurmReservation(

@@ -38,7 +38,7 @@ _FEATURES = re.compile(r"[\w&|.-]+", re.ASCII)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Picture:
-    """A queue as a problem to simulate.
+    """A Slurm queue as a problem to simulate: a workload, a federation of one cluster, and the state of running jobs.
 
     Parameters
     ----------
@@ -67,7 +67,10 @@ class Picture:
         return self.queue.now - self.zero
 
     def starts(self, order: Sequence[int]) -> dict[int, float]:
-        """Return when each waiting job would start, in seconds since 1970, if rows were scheduled in this order.
+        """Return, by job number, when each waiting job would start if the rows were scheduled in this order.
+
+        Starts are in seconds since 1970. `order` lists the waiting rows.
+
 
         For a job with several tasks, this is the start of the last one. As in Slurm's backfill, each row in turn gets
         the earliest reservation that delays no row before it, by requested times. Without backfilling, no row starts
@@ -76,11 +79,14 @@ class Picture:
         return self.by_job(self.simulated(self.workload, self.running, order))
 
     def simulated(self, workload: Workload, running: RunningJobs, order: Sequence[int]) -> NDArray[np.float64]:
-        """Return the waiting rows' starts on the workload's clock, scheduled in this order with these run times."""
+        """Return the waiting rows' starts, in seconds on the workload's clock, from a simulation in this order.
+
+        `workload` and `running` may differ from the picture's own in their run times.
+        """
         return simulate(workload, self.federation, self.rules(order), running=running).start[: self.waiting]
 
     def rules(self, order: Sequence[int]) -> Rules:
-        """Return the rules that schedule rows in this order."""
+        """Return the rules that schedule rows in this order: conservative with backfilling, else strict."""
         dispatch: DispatchName = "conservative" if self.backfills else "strict"
         return Rules(order=self.whole(order), dispatch=dispatch, name="in turn")
 
@@ -96,7 +102,11 @@ class Picture:
     def by_job(
         self, starts: NDArray[np.float64], of_several: Callable[[float, float], float] = max
     ) -> dict[int, float]:
-        """Return the start of each waiting job, in seconds since 1970; of several tasks by default the last."""
+        """Return each waiting job's start in seconds since 1970, by number, from the rows' `starts`.
+
+        Those are on the workload's clock. For a job with several tasks, `of_several` chooses between their starts; by
+        default it is the last one.
+        """
         found: dict[int, float] = {}
         for job, start in zip(self.jobs, (starts + self.zero).tolist(), strict=False):
             found[job.number] = of_several(found.get(job.number, start), start)
@@ -111,7 +121,10 @@ class Picture:
 
 
 def picture_of(queue: Queue) -> Picture:
-    """Return a queue as a problem to simulate, without jobs that wait for something that comes at an unknown time."""
+    """Return a queue as a problem to simulate; raise `SteerError` if no node is up, or if no job waits or runs.
+
+    It leaves out jobs that wait for something that comes at an unknown time, and jobs that need more nodes than are up.
+    """
     unit = Unit.of(queue)
     notes = [*queue.unread_in_words(), *unit.notes]
     groups, places = _machine(queue, unit)
@@ -144,7 +157,7 @@ def picture_of(queue: Queue) -> Picture:
 
 
 def can_be_modelled(features: str) -> bool:
-    """Return whether the model can express the features that a job asks for."""
+    """Return whether the model can express this request for node features: names joined by & and |, and no more."""
     return _FEATURES.fullmatch(features) is not None
 
 
@@ -157,7 +170,7 @@ class Unit:
 
     @classmethod
     def of(cls, queue: Queue) -> Unit:
-        """Return the unit in which this cluster allocates resources to jobs."""
+        """Return the unit for a queue: a node if nodes are not shared or all jobs take whole ones, else a CPU."""
         whole = queue.setting("SelectType").lower() not in SHARED or all(node.cpus == 1 for node in queue.nodes)
         size = {node.name: node.cpus for node in queue.nodes}
         least = min(size.values())
@@ -166,11 +179,11 @@ class Unit:
         return cls(True, ("nodes are shared: planned by CPUs, without memory, devices and which node has how many",))
 
     def size(self, queue: Queue, host: str) -> int:
-        """Return how many nodes of the model stand for a node."""
+        """Return how many nodes of the model stand for a real node: its CPUs if nodes are shared, else 1."""
         return next(node.cpus for node in queue.nodes if node.name == host) if self.cpus else 1
 
     def needs(self, job: SlurmJob) -> int:
-        """Return how many nodes of the model a job needs."""
+        """Return how many nodes of the model a job needs: its CPUs if nodes are shared, else its nodes."""
         return job.cpus if self.cpus else job.nodes
 
 
@@ -185,7 +198,7 @@ def _up_of(queue: Queue, partition: str) -> list[str]:
 
 
 def _machine(queue: Queue, unit: Unit) -> tuple[list[NodeGroup], dict[str, tuple[int, int, int]]]:
-    """Return groups of equal nodes and, for each node, its group, its first model node and how many it has."""
+    """Return groups of equal nodes that are up and, by node name, its group, its first model node and their number."""
 
     def alike(node: SlurmNode) -> tuple[object, ...]:
         member = tuple(one.name for one in queue.partitions if node.name in one.nodes)
@@ -293,7 +306,7 @@ def _picture_from(
 
 
 class OrderSimulator:
-    """Simulates orders of a picture; the same results as its `starts`, several times as fast."""
+    """Simulates a picture's jobs in many orders; gives the same results as `Picture.starts`, several times as fast."""
 
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
@@ -303,7 +316,10 @@ class OrderSimulator:
     def starts(
         self, order: Sequence[int], of_several: Callable[[float, float], float] = max
     ) -> dict[int, float]:
-        """Return each waiting job's start if rows are scheduled in this order; of several tasks by default the last."""
+        """Return, by job number, each waiting job's start in seconds since 1970 if rows are scheduled in this order.
+
+        For a job with several tasks, `of_several` chooses between their starts; by default it is the last one.
+        """
         first, picture = self._first, self.picture
         rows = picture.whole(order)
         plan = first.plan._replace(order=rows, backfill_order=rows)

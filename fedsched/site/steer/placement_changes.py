@@ -1,4 +1,4 @@
-"""Set the cluster and begin time of jobs as `place` chose them: record before, check after, and undo."""
+"""Set the cluster and begin time of jobs as `place` chose them: record what they had, check the effect, and undo."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KIND = "fedsched placed 2"
 
 @dataclass(frozen=True, slots=True)
 class FormerPlacement:
-    """A job's user, former clusters and former begin time, and the cluster that fedsched gave it."""
+    """What a job had before it was placed (user, clusters and begin time), and the cluster that fedsched gave it."""
 
     user: str
     clusters: str
@@ -36,7 +36,7 @@ class FormerPlacement:
 
 @dataclass(slots=True)
 class PlacementUndo:
-    """The placements to undo, in memory and in a file; without a path, in memory only."""
+    """The placements that can be undone, in memory and in a file; without a path, in memory only."""
 
     path: Path | None
     jobs: dict[int, FormerPlacement] = field(default_factory=dict)
@@ -45,12 +45,12 @@ class PlacementUndo:
 
     @classmethod
     def open(cls, path: str | Path | None, *, only_read: bool = False) -> PlacementUndo:
-        """Return what a file says, or an empty one if there is no file yet; raise if the path cannot be written.
+        """Return the placements in a file, none if there is no file yet; raise if the path cannot be written.
 
         Parameters
         ----------
         only_read
-            Whether the file is never written.
+            Whether the file is never written; then the path is not checked.
         """
         if path is None:
             return cls(None)
@@ -63,7 +63,7 @@ class PlacementUndo:
         return cls(where, jobs)
 
     def remember(self, one: Placement) -> None:
-        """Record what a job has before it is changed; an entry that it already has is kept."""
+        """Record what a job has before it is changed, and write the file; an entry that the job already has is kept."""
         known = self.jobs.get(one.job.number)
         if known is None or known.user != one.job.user:
             before = FormerPlacement(one.job.user, ",".join(one.job.siblings), one.job.eligible, one.cluster)
@@ -96,7 +96,10 @@ class PlacementUndo:
             self.save()
 
     def undoable(self, queues: Mapping[str, Queue]) -> Iterator[tuple[SlurmJob, FormerPlacement]]:
-        """Give the jobs with something to undo, and what they had before."""
+        """Give the jobs that still wait on the cluster that they were given, and what each had before.
+
+        Jobs of another user with a recorded number are left out.
+        """
         for number, job in _placed_jobs(queues, self.jobs):
             if job.user == self.jobs[number].user:
                 yield job, self.jobs[number]
@@ -114,7 +117,7 @@ def _jobs(said: Mapping[str, Any]) -> dict[int, FormerPlacement]:
 
 
 def _placed_jobs(queues: Mapping[str, Queue], jobs: Mapping[int, FormerPlacement]) -> Iterator[tuple[int, SlurmJob]]:
-    """Give the jobs that wait on the cluster that they were given, and on no other."""
+    """Give number and job of those recorded jobs that wait on the cluster that they were given, and on no other."""
     for name, queue in queues.items():
         for job in queue.jobs:
             one = jobs.get(job.number)
@@ -123,21 +126,24 @@ def _placed_jobs(queues: Mapping[str, Queue], jobs: Mapping[int, FormerPlacement
 
 
 def placing_commands(one: Placement, now: float) -> list[Command]:
-    """Return the commands that place a job: first its cluster, so that no other cluster starts it."""
+    """Return the commands that place a job: one restricts it to its cluster, then one sets its begin time to now.
+
+    The cluster is set first, so that no other cluster starts the job; not at all if the job has no other cluster.
+    """
     cluster = [] if one.job.siblings == (one.cluster,) else [bind(one.job.target, one.cluster)]
     return [*cluster, begin_at(one.job.target, now)]
 
 
 @dataclass(frozen=True, slots=True)
 class PlacementChanger:
-    """Places jobs on their clusters.
+    """Runs the commands that place jobs on their chosen clusters, and undoes placements.
 
     Parameters
     ----------
     runner
         Runs the commands.
     placed
-        The placements to undo.
+        Records the placements, to be undone later.
     told
         Called with each command before it is run.
     refused
@@ -150,9 +156,10 @@ class PlacementChanger:
     refused: set[int] = field(default_factory=set)
 
     def carry_out(self, placing: Placing, due: Sequence[Placement]) -> int:
-        """Give jobs their clusters and release them; return how many were still there to be placed.
+        """Give the jobs in `due` their clusters and set their begin times to now; return how many of them were placed.
 
-        A job that Slurm refuses to change is left alone from then on; it is an error if no other one is placed.
+        Jobs that no longer wait are not counted. A job that Slurm refuses to change is left alone from then on. Raise
+        if Slurm refuses a job and no other job is placed.
         """
         self.placed.follow(placing.queues, self.told)
         for name, queue in placing.queues.items():
@@ -180,7 +187,7 @@ class PlacementChanger:
         return True
 
     def _look_at(self, one: Placement) -> None:
-        """Raise if a job is not on its cluster."""
+        """Raise if the cluster to which a job was given says that the job belongs to another cluster."""
         said = ClusterRunner(self.runner, one.cluster).run(look_at(one.job.number))
         if any(line.endswith(f"|{REVOKED}") for line in said.split()):
             raise SteerError(
@@ -190,7 +197,10 @@ class PlacementChanger:
             )
 
     def undo(self) -> list[Command]:
-        """Give waiting jobs back their former clusters and begin times; return the commands that did so."""
+        """Give waiting jobs back their former clusters, and begin times still ahead; return the commands that were run.
+
+        Entries stay in the file only for job numbers that belong to another user, and jobs that cannot be read.
+        """
         queues = read_siblings(self.runner)
         self.placed.follow(queues, self.told)
         now = next(iter(queues.values())).now

@@ -53,21 +53,27 @@ class Placing:
 
     @property
     def now(self) -> float:
-        """Return the time of the first queue."""
+        """Return the time of the first queue, in seconds since 1970."""
         return next(iter(self.queues.values())).now
 
     def due(self, seconds: float) -> tuple[Placement, ...]:
-        """Return the placements that would start within this many seconds."""
+        """Return the placements with a start at most this many seconds (and one) from now."""
         return tuple(one for one in self.placements if one.start <= self.now + seconds + TELLING)
 
 
 def leaves_cluster_open(job: SlurmJob, now: float) -> bool:
-    """Return whether a job of a federation waits for a begin time, and says that its cluster may be chosen."""
+    """Return whether a job of a federation waits for a begin time, and its comment has the word `MARK`.
+
+    By this word its user leaves the choice of the cluster to fedsched.
+    """
     return bool(job.siblings) and job.comes_later(now) and MARK in job.comment.lower().split()
 
 
 def _can_be_placed(job: SlurmJob) -> bool:
-    """Return whether a job can be given a cluster; all tasks of an array start where it was submitted."""
+    """Return whether a job can be given a cluster: it is no part of a heterogeneous job, and no array with a choice.
+
+    All tasks of an array start on the cluster where it was submitted.
+    """
     return not job.part_of_several and (job.tasks == 1 or len(job.siblings) == 1)
 
 
@@ -116,7 +122,7 @@ def _notes(sites: list[_Site], candidates: Mapping[int, SlurmJob]) -> Iterator[s
 
 @dataclass(slots=True)
 class _Site:
-    """A cluster: the jobs that wait there already, and those that might be placed there."""
+    """A cluster to simulate: the jobs that wait there already (`own`), and those that may be placed (`asking`)."""
 
     name: str
     queue: Queue
@@ -128,7 +134,7 @@ class _Site:
 
     @classmethod
     def of(cls, name: str, queue: Queue, aims: Aims) -> _Site | None:
-        """Return a cluster; None if no job might be placed there."""
+        """Return a cluster to simulate; None if no job might be placed there or no node is up."""
         now = queue.now
         asking = {
             job.number for job in queue.jobs
@@ -149,13 +155,16 @@ class _Site:
         return cls(name, queue, OrderSimulator(picture), own, coming, aims.slack) if coming else None
 
     def starts(self, come: frozenset[int]) -> dict[int, float]:
-        """Return the jobs' starts if these come; the other candidates are put last, where they delay no job."""
+        """Return, by number, the starts of the cluster's own jobs and of the jobs in `come` if these are placed here.
+
+        Starts are in seconds since 1970; for an array, that of the last task. Results are kept.
+        """
         if come not in self.known:
             self.known[come] = self._starts(come, max)
         return self.known[come]
 
     def begins(self, come: frozenset[int]) -> dict[int, float]:
-        """Return the same starts, but for arrays that of the first task."""
+        """Return the same as `starts`, but for an array the start of its first task."""
         return self._starts(come, min)
 
     def _starts(self, come: frozenset[int], of_several: Callable[[float, float], float]) -> dict[int, float]:
@@ -166,13 +175,16 @@ class _Site:
         return {job.number: found[job.number] for job in there}
 
     def late(self, come: frozenset[int]) -> float:
-        """Return by how many seconds in all the jobs there start after their forecast plus slack if these come."""
+        """Return by how many seconds in all own jobs start after their forecast plus slack if those in `come` come.
+
+        The forecast is a job's start if none comes. Jobs that may start on another cluster do not count.
+        """
         starts, forecast = self.starts(come), self.starts(frozenset())
         bound = (job.number for job in self.own if len(job.siblings) < 2)  # others may start elsewhere
         return sum(max(0.0, starts[one] - forecast[one] - self.slack - TELLING) for one in bound)
 
     def cost(self, come: frozenset[int]) -> float:
-        """Return the sum of all starts, counted from now, if these come; late jobs add a large penalty."""
+        """Return the sum of all tasks' waits from now, in seconds, if those in `come` come; lateness costs far more."""
         tasks = {job.number: job.tasks for job in (*self.own, *self.asking.values())}
         total = sum((start - self.queue.now) * tasks[number] for number, start in self.starts(come).items())
         return total + LATE * self.late(come)
@@ -204,7 +216,7 @@ class _Search:
         return sum(self.sites[name].cost(_on(chosen, name)) for name in names)
 
     def best(self) -> Chosen:
-        """Return the best choice that was found; jobs that would make others late have no cluster."""
+        """Return the best choice found, a cluster by job number; jobs that would make others late have none."""
         if sum(2 ** len(site.asking) for site in self.sites.values()) <= self.most:
             choices = [dict(zip(self.where, chosen, strict=True)) for chosen in product(*self.where.values())]
             return self._without_late_jobs(min(choices, key=lambda chosen: self._cost(chosen, set(self.sites))))
@@ -229,7 +241,7 @@ class _Search:
         return chosen
 
     def _improving_move(self, chosen: Chosen) -> Chosen | None:
-        """Return a better choice, with one job moved or two jobs swapped; None if there is none."""
+        """Return a better choice, with one job moved or two swapped; None if there is none or the budget is spent."""
         for changed in self._neighbours(chosen):
             if self._over:
                 return None

@@ -1,4 +1,4 @@
-"""Plan: the best order of the waiting jobs, their starts in it, the jobs that wait longer for it, and deadlines."""
+"""The plan for a queue: an order of its waiting jobs, their starts in it, the Nice that makes it, and deadlines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ TELLING = 1.0  # seconds of the mean wait that a plan must save
 
 
 def gaps_in_words(drift: Mapping[str, int]) -> str:
-    """Return in words by how much consecutive priorities must differ, and why: they may drift by so much."""
+    """Return in words by how much consecutive priorities must differ: by more than they may drift, which is explained.
+
+    `drift` is by how much each cause may move priorities apart.
+    """
     moved = sum(drift.values())
     said = f"priorities {moved + 1:,} apart"
     causes = [f"{name} {amount:,}" for name, amount in drift.items() if amount]
@@ -56,13 +59,13 @@ class Start(NamedTuple):
 
     @property
     def later(self) -> float:
-        """Return how much longer it waits by the plan, in seconds."""
+        """Return how much longer the job waits by the plan than as things are, in seconds; negative if shorter."""
         return self.after - self.before
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to do with a queue.
+    """The plan for a queue: an order of its waiting jobs, and the Nice values that make Slurm follow it.
 
     Parameters
     ----------
@@ -108,7 +111,7 @@ class Plan:
 
     @property
     def idle(self) -> str:
-        """Return why no job is to be changed, in words; "" if some are."""
+        """Return in words why no job is to get another Nice; "" if some job is."""
         if self.changes:
             return ""
         return "; ".join(self.why) or "the jobs have the best order that was found already"
@@ -122,18 +125,19 @@ class Plan:
     def changes(self) -> tuple[SlurmJob, ...]:
         """Return the jobs that get another Nice, the last in the order of the plan first.
 
-        If this is interrupted, the jobs lowered so far are below those that are still to be lowered by less.
+        If changing them in this order is interrupted, the jobs lowered so far are below those that are yet to be
+        lowered by less.
         """
         found = [job for job in self.order if self.niceties.get(job.number, job.nice) != job.nice]
         return tuple(reversed(found))
 
     @property
     def waits(self) -> tuple[float, float]:
-        """Return the mean wait from submit to start, as things are and by the plan; tasks count one by one."""
+        """Return the mean wait from submit to start, in seconds, as things are and by the plan; each task counts."""
         return self.mean([one.before for one in self.starts]), self.mean([one.after for one in self.starts])
 
     def mean(self, starts: Sequence[float]) -> float:
-        """Return the mean wait of the jobs with these starts, in seconds."""
+        """Return the mean wait in seconds, weighted by tasks, if the plan's jobs have these starts; 0 if none waits."""
         if not self.starts:
             return 0.0
         waits = [start - one.job.submit for start, one in zip(starts, self.starts, strict=True)]
@@ -152,7 +156,10 @@ class Plan:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Return when the last waiting job with a limit would end by it: as things are and by the plan."""
+        """Return the last end of a waiting job that runs to its limit, as things are and by the plan; now if none.
+
+        Jobs without a limit do not count.
+        """
         bounded = [one for one in self.starts if one.job.limit < float("inf")]
         if not bounded:
             return self.queue.now, self.queue.now
@@ -165,7 +172,7 @@ class Plan:
 
     @property
     def late(self) -> tuple[Start, ...]:
-        """Return the jobs that start after their deadline by the plan."""
+        """Return the jobs that the plan starts more than a second after their deadline."""
         return tuple(one for one in self.starts if one.after > one.deadline + TELLING)
 
 
@@ -198,9 +205,11 @@ class Promises(NamedTuple):
         Parameters
         ----------
         before
-            The jobs' starts without fedsched's changes, in the order of the queue.
+            The jobs' starts without fedsched's changes, in the order of the queue, by number.
+        slack
+            For a job without a promise: the seconds after its start in `before` at which its deadline lies.
         starts_of
-            Returns their starts in another order.
+            Returns the jobs' starts if they are scheduled in another order.
         """
         known = [number for number in before if number in self.until]
         place = {number: k for k, number in enumerate(self.turn)}

@@ -197,7 +197,7 @@ class _Planner:
         return self.simulator.starts(self.picture.rows_of(numbers))
 
     def score(self, starts: Mapping[int, float]) -> float:
-        """Return the score of these starts, which is to be small: first the largest lateness, then the mean wait.
+        """Return the score of these starts (less is better): first the largest lateness counts, then the mean wait.
 
         The sum of all lateness has little weight: by it, wide and long jobs would be put behind all other late jobs
         again and again.
@@ -208,7 +208,10 @@ class _Planner:
         return float(LATE * after + np.average(start, weights=self.weight) - self.picture.queue.now)
 
     def apply_nice(self, order: Sequence[SlurmJob]) -> tuple[list[SlurmJob], dict[int, int]] | None:
-        """Return the order that Nice makes of this one, and the Nice values; None if priorities are too low for it."""
+        """Return the order closest to this one that Nice can make, and its Nice values, by job number.
+
+        None if the Nice values would lower a priority to the least one. Without `by_nice`, any order can be made.
+        """
         if not self.aims.by_nice:
             return list(order), {}
         niceties = self.priorities.niceties(order, self.movable, self.gap)
@@ -217,12 +220,15 @@ class _Planner:
         return self.priorities.order(order, niceties), niceties
 
     def evaluate(self, order: list[SlurmJob], niceties: Mapping[int, int]) -> _Candidate:
-        """Return an order with its simulated starts and its score."""
+        """Simulate an order, and return it with its starts and its score."""
         starts = self._starts(order)
         return _Candidate(self.score(starts), order, starts, niceties)
 
     def best(self) -> Plan:
-        """Return the plan with the best order that was found, or with Slurm's order without fedsched's changes."""
+        """Return the plan with the best order that was found.
+
+        If none saves a second of mean wait, it has Slurm's order without fedsched's changes.
+        """
         if len(self.movable) < 2 or len(self.jobs) < 2:
             niceties = self._former_niceties() if len(self.jobs) > 1 else {}
             return self._plan(self.jobs, self.before, niceties, ["fewer than two jobs to steer"])
@@ -249,7 +255,7 @@ class _Planner:
         return self._limited_to_most(found, [])
 
     def _former_niceties(self) -> dict[int, int]:
-        """Return the former Nice of each movable job that has another one now."""
+        """Return the former Nice of each movable job that has another Nice now; nothing if Nice is not used."""
         if not self.aims.by_nice:
             return {}
         return {
@@ -283,7 +289,10 @@ class _Planner:
         )
 
     def _single_changes(self, wanted: Mapping[int, int], chosen: Mapping[int, int]) -> Iterator[tuple[int, int]]:
-        """Give possible changes of single jobs besides those taken: their Nice in the whole order, or a later turn."""
+        """Give changes (job number, Nice) of single jobs to try besides those chosen.
+
+        First come all the wanted ones; then, in random order, changes that put one job just behind a later one.
+        """
         yield from wanted.items()
         order = self.priorities.order(self.jobs, chosen)
         tier, after = self.picture.queue.tier, {job.number: self.priorities.after(job, chosen) for job in order}
@@ -296,7 +305,7 @@ class _Planner:
             yield job.number, job.priority + job.nice - priority
 
     def _with_changes(self, changes: Mapping[int, int]) -> _Candidate:
-        """Return the order that results if these changes are made and nothing else."""
+        """Return the candidate that results if only these jobs get these Nice values."""
         return self.evaluate(self.priorities.order(self.jobs, changes), changes)
 
     def _mean_wait(self, found: _Candidate) -> float:
@@ -353,7 +362,10 @@ class _Planner:
         return list({job.number: job for job in (self.picture.jobs[row] for row in rows)}.values())
 
     def _repair(self, order: list[SlurmJob], niceties: dict[int, int]) -> _Candidate:
-        """Return the best order found by moving late jobs ahead of jobs that come after them in Slurm's own order."""
+        """Return the best candidate found by moving, again and again, the first job after its deadline ahead.
+
+        It is put before the first job that comes after it in Slurm's own order, and is ahead of it here.
+        """
         turn = {job.number: k for k, job in enumerate(self.jobs)}
         found = last = self.evaluate(order, niceties)
         for _ in range(len(order)):
@@ -377,7 +389,7 @@ class _Planner:
         return found
 
     def _improve(self, found: _Candidate) -> _Candidate:
-        """Return the best order found by moving single jobs to random places; of long queues the given one."""
+        """Return the best candidate found by moving single jobs to random places; for a long queue, return `found`."""
         tries = min(self.aims.evaluations, 4 * len(self.jobs))
         if len(self.jobs) > MOST_IMPROVED:
             return found
@@ -424,7 +436,10 @@ class _Planner:
         )
 
     def _next_due(self, starts: Mapping[int, float]) -> int | None:
-        """Return the job that starts next after those that start now, if Slurm's own order keeps it so; else None."""
+        """Return the number of the job that starts next after those that start now; None if it cannot be released now.
+
+        It can be if it is movable, and Slurm, given these jobs in its own order, would start the same jobs now.
+        """
         soon = self.picture.queue.now + TELLING
         later = [number for number in starts if starts[number] > soon]
         if not later:

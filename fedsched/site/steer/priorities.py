@@ -1,4 +1,7 @@
-"""The positive Nice that makes an order, and whether priorities are high enough for it: at 1, the least, all tie."""
+"""Computes the Nice values that put jobs in an order, and whether priorities are high enough: at 1, the least, all tie.
+
+Nice is subtracted from a job's priority; only positive values are given.
+"""
 
 from __future__ import annotations
 
@@ -43,13 +46,14 @@ class Priorities:
         return job.priority + job.nice - self.nice(job)
 
     def turn(self, job: SlurmJob) -> tuple[float, ...]:
-        """Return the key by which Slurm would sort its queue without fedsched's changes."""
+        """Return a job's key by which Slurm would sort its queue without fedsched's changes; the least comes first."""
         return (-self.queue.tier(job), -self.natural(job), job.submit, job.number)
 
     def drift(self, jobs: Sequence[SlurmJob], seconds: float, *, shares: bool) -> dict[str, int]:
-        """Return, for each weight, the most that it can change the difference of two priorities in this time.
+        """Return, by weight (age, fair share), by how much it can change the difference of two priorities in `seconds`.
 
-        `shares`: whether fair share counts, too; it may change by its whole weight at any time.
+        Fair share counts only with `shares`, and if the jobs are of several users or accounts; it may change by its
+        whole weight at any time. Under priority/basic, the result is empty.
         """
         kind = self.queue.setting("PriorityType").lower()
         if kind == BASIC:
@@ -73,7 +77,7 @@ class Priorities:
         return found
 
     def niceties(self, order: Sequence[SlurmJob], movable: Collection[int], gap: int) -> dict[int, int]:
-        """Return the least Nice of each movable job that gives this order, with such gaps between priorities.
+        """Return the least Nice of each movable job that gives this order, with at least `gap` between priorities.
 
         No job gets less Nice than it had. A job that is not movable keeps its priority. If that is higher than the
         priority of a job planned ahead of it, it stays ahead of that job.
@@ -92,13 +96,13 @@ class Priorities:
         return found
 
     def after(self, job: SlurmJob, niceties: Mapping[int, int]) -> int:
-        """Return a job's priority under such Nice, as if it could be below 1; a job without an entry keeps its own."""
+        """Return a job's priority under these Nice values; it may be below 1. A job without an entry keeps its own."""
         return job.priority + job.nice - niceties.get(job.number, job.nice)
 
     def order(self, jobs: Sequence[SlurmJob], niceties: Mapping[int, int]) -> list[SlurmJob]:
-        """Return the jobs in the order that Slurm gives them under such Nice."""
+        """Return the jobs in the order that Slurm gives them under these Nice values."""
         return sorted(jobs, key=lambda job: (-self.queue.tier(job), -self.after(job, niceties), job.submit, job.number))
 
     def too_low(self, jobs: Sequence[SlurmJob], niceties: Mapping[int, int]) -> SlurmJob | None:
-        """Return a job that such Nice lowers to the least priority, at which jobs tie; None if there is none."""
+        """Return the first job that its new Nice lowers to the least priority, at which jobs tie; None if none."""
         return next((job for job in jobs if job.number in niceties and self.after(job, niceties) <= LEAST), None)

@@ -1,4 +1,4 @@
-"""Files that only this user can have written: what they say makes a process, often root's, change jobs.
+"""Reads and writes files that only this user can have written: they make a process, often root's, change jobs.
 
 Each folder on the path is opened relative to the one before it, and checked. A link in the place of a file is never
 followed. Files are replaced atomically.
@@ -29,7 +29,7 @@ _FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # does not block on a pipe
 
 @contextmanager
 def folder_of(path: Path) -> Iterator[int]:
-    """Give the opened folder of a file; raise unless this user owns it and no other may write to it."""
+    """Open a file's folder and give its descriptor; raise unless this user owns it and no other may write to it."""
     with _opened(path.parent, make=False) as folder:
         yield folder
 
@@ -84,7 +84,7 @@ def _stat_or_make(name: str, here: int, path: Path, *, make: bool) -> os.stat_re
 
 
 class MissingFolderError(SteerError):
-    """The folder that a file is to be in does not exist."""
+    """Error: the folder that a file is to be in does not exist."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(f"{path}: there is no such folder; make it first (mkdir -m 700), or {CURE}.")
@@ -101,7 +101,7 @@ def _link_target(name: str, here: int, path: Path, found: os.stat_result, links:
 
 
 def _check_keeps(folder: int, path: Path) -> None:
-    """Raise if another user could replace a folder in this one."""
+    """Raise if another user could replace what lies in an opened folder on the path."""
     if keeps_entries(folder, trusting=False):
         return
     whose = ownership.owner_of(folder)
@@ -154,7 +154,7 @@ def _mode(found: os.stat_result) -> str:
 
 
 def read_text(path: Path) -> str | None:
-    """Return the text of a file; None if there is no file."""
+    """Return the text of a file; None if there is no file or no folder. Raise if others may have written it."""
     try:
         with folder_of(path) as folder:
             _check_name(path, folder)
@@ -175,7 +175,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Raise the error that `write_text` would, before there is anything to write."""
+    """Raise the error that `write_text` would raise for this path; the file is not changed."""
     with folder_of(path) as folder, _new_temporary(path, folder):
         pass
 
@@ -189,7 +189,7 @@ def remove(path: Path) -> None:
 
 @contextmanager
 def _new_temporary(path: Path, folder: int) -> Iterator[tuple[int, str]]:
-    """Give a new file in a file's folder, opened, and its temporary name, which is removed at the end."""
+    """Make an empty temporary file in the folder of `path`; give its descriptor and name, and remove it at the end."""
     _check_name(path, folder)
     name = f".{path.name}.{secrets.token_hex(4)}.part"
     try:
@@ -208,7 +208,7 @@ def _new_temporary(path: Path, folder: int) -> Iterator[tuple[int, str]]:
 
 
 def _check_name(path: Path, folder: int) -> None:
-    """Raise if something other than a regular file of this user's has the file's name."""
+    """Raise if the path names a folder, or if what is there already fails `check_file`."""
     if not path.name:
         raise SteerError(f"{path}: this is the name of a folder; give a file in it.")
     with suppress(FileNotFoundError):

@@ -27,7 +27,7 @@ ENDING = 1.0  # seconds until the assumed end of a job that is completing, or ov
 
 
 def wait(states: frozenset[str]) -> bool:
-    """Return whether a job in these states has no nodes; a requeued job first has to leave its former nodes."""
+    """Return whether a job in these states waits: it is pending, and has no nodes that it still has to leave."""
     return "PENDING" in states and not states & HOLDING
 
 
@@ -38,9 +38,9 @@ class SlurmJob:
     Parameters
     ----------
     number, target
-        Its number, and what an update calls it: 7, 7_3, 7_[0-2].
+        Its number, and its name in `scontrol update`: 7, 7_3, 7_[0-2].
     user, account, qos, partition, name, comment
-        As Slurm says.
+        As Slurm reports them.
     states, reason
         Its states, and why it waits.
     nodes, cpus, hosts
@@ -54,8 +54,8 @@ class SlurmJob:
     dependency, features, reservation, other_resources
         What it asks for.
     part_of_several, named_nodes, other_partitions, siblings
-        Whether it is a part of a heterogeneous job, names nodes, or may start in other partitions; and the clusters of
-        its federation on which it may start.
+        Whether it is a part of a heterogeneous job, requires or excludes nodes by name, or may start in other
+        partitions; and the clusters of its federation on which it may start.
 
     Examples
     --------
@@ -96,36 +96,37 @@ class SlurmJob:
 
     @property
     def holds_nodes(self) -> bool:
-        """Return whether it has nodes."""
+        """Return whether the job has nodes: it runs, completes or is suspended."""
         return bool(self.states & HOLDING)
 
     @property
     def waits(self) -> bool:
-        """Return whether it waits."""
+        """Return whether the job is pending and has no nodes."""
         return wait(self.states)
 
     @property
     def is_in_turn(self) -> bool:
-        """Return whether its reason is that it waits for nodes, or for jobs ahead of it."""
+        """Return whether the job's reason says that it waits for nodes or for jobs ahead of it."""
         return self.reason in IN_TURN or self.reason.startswith(NODES_TAKEN)
 
     @property
     def is_held(self) -> bool:
-        """Return whether it is held."""
+        """Return whether the job is held, which Slurm shows by priority 0."""
         return self.priority == 0
 
     def waits_its_turn(self, now: float) -> bool:
-        """Return whether it is eligible and waits only for nodes, or for jobs ahead of it."""
+        """Return whether the job is eligible and waits only for nodes or for jobs ahead of it."""
         return self.waits and not self.is_held and self.is_in_turn and not self.eligible > now
 
     def comes_later(self, now: float) -> bool:
-        """Return whether it waits for a time that its user chose, and for nothing else."""
+        """Return whether the job waits for its begin time, which is still ahead, and for nothing else."""
         return self.waits and not self.is_held and (self.is_in_turn or self.reason == LATER) and self.eligible > now
 
     def expected_end(self, now: float) -> float:
-        """Return when it leaves its nodes by its limit; a job that is over its limit, or completing, leaves at once.
+        """Return when a job with nodes leaves them if it runs to its limit, in seconds since 1970.
 
-        A job without a limit is taken to run for another year.
+        A job that is over its limit, or completing, leaves them a second from now. A job without a limit is taken to
+        run for another year.
         """
         if "COMPLETING" in self.states or not self.start + self.limit > now:
             return now + ENDING
@@ -135,7 +136,7 @@ class SlurmJob:
 
 
 class Unread(NamedTuple):
-    """Why a job cannot be read, and whether it waits, so that it has no nodes."""
+    """A job that cannot be read: why not, and whether it waits (then it has no nodes)."""
 
     why: str
     waits: bool
@@ -143,7 +144,7 @@ class Unread(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SlurmNode:
-    """A node; `states` has its base state and its flags.
+    """A node of a Slurm cluster.
 
     Parameters
     ----------
@@ -170,7 +171,7 @@ class SlurmNode:
 
     @property
     def is_up(self) -> bool:
-        """Return whether jobs may start on it."""
+        """Return whether the node is up: jobs may run on it."""
         return not self.states & UNAVAILABLE
 
 
@@ -185,9 +186,9 @@ class SlurmPartition:
     tier
         Its PriorityTier.
     default
-        Whether jobs that name none are here.
+        Whether jobs that name no partition go here.
     is_up
-        Whether jobs may start here.
+        Whether jobs may start in it.
     qos
         Its QOS; "" if it has none.
 
@@ -208,7 +209,7 @@ class SlurmPartition:
 
 @dataclass(frozen=True, slots=True)
 class SlurmReservation:
-    """Nodes reserved for users or accounts for a time; seconds since 1970, NaN if unknown.
+    """Nodes of a Slurm cluster that are reserved for some users or accounts for a time.
 
     Parameters
     ----------
@@ -291,14 +292,14 @@ class Queue:
         return tuple(job for job in self.jobs if job.waits and job.number not in known)
 
     def unread_in_words(self) -> list[str]:
-        """Return in words how many jobs are left out, and why the first one is; nothing if there are none."""
+        """Return a note on how many jobs are left out as they cannot be read, and why; no note if there are none."""
         if not self.unread:
             return []
         why = next(iter(self.unread.values())).why
         return [f"left out: {counted(len(self.unread), 'job')} that cannot be read ({why})"]
 
     def aside_in_words(self) -> list[str]:
-        """Return in words how many jobs wait for something that comes at an unknown time, and their reasons."""
+        """Return a note on how many jobs wait for something at an unknown time, and why; no note if there are none."""
         if not self.aside:
             return []
         reasons = first_of(sorted({job.reason.lower() or "no reason" for job in self.aside}))
@@ -306,7 +307,7 @@ class Queue:
         return [f"left aside: {who} ({reasons})"]
 
     def tier(self, job: SlurmJob) -> int:
-        """Return the tier of a job's partition."""
+        """Return the PriorityTier of a job's partition; 1 if the partition is not known."""
         return next((one.tier for one in self.partitions if one.name == job.partition), 1)
 
     def turn(self, job: SlurmJob) -> tuple[float, ...]:
@@ -314,19 +315,22 @@ class Queue:
         return (-self.tier(job), -job.priority, job.submit, job.number)
 
     def job(self, number: str) -> SlurmJob:
-        """Return a job by its number or, for a task of an array, by its name, as 7_3."""
+        """Return the job with this number or name, such as 7_3 for a task of an array; raise if there is none."""
         for one in self.jobs:
             if number in (str(one.number), one.target):
                 return one
         raise SteerError(f"Job {number}: the queue has no such job; squeue shows those that it has.")
 
     def setting(self, name: str) -> str:
-        """Return a setting, empty if there is none."""
+        """Return a setting by its name, in any case; "" if there is none."""
         text = self.settings.get(name.lower(), "")
         return "" if text.lower() in ("(null)", "n/a", "none") else text
 
     def identity(self) -> frozenset[tuple[int, bool]]:
-        """Return what a plan depends on: the waiting jobs, the running jobs, and which nodes are up."""
+        """Return a set by which to see whether what a plan depends on has changed.
+
+        It tells which jobs wait, which have nodes, and which nodes are up.
+        """
         return frozenset((job.number, job.holds_nodes) for job in self.jobs if job.holds_nodes or job.waits) | {
             (-1 - k, node.is_up) for k, node in enumerate(self.nodes)
         }

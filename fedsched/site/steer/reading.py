@@ -1,6 +1,6 @@
-"""Read the queue of a Slurm; failed or inconsistent output raises, and is never taken for an empty queue.
+"""Read the queue of a Slurm cluster, or of all clusters of its federation, from what Slurm's commands print.
 
-The queues of a federation's other clusters are read by the commands of this cluster.
+Failed or inconsistent output raises, and is never taken for an empty queue.
 """
 
 from __future__ import annotations
@@ -30,12 +30,13 @@ READS = (
 
 
 def read_queue(runner: Runner, *, clocks: bool = True) -> Queue:
-    """Return the queue of the cluster that Slurm's commands here talk to; only reads.
+    """Return the queue of the cluster that Slurm's commands talk to here; nothing is changed.
 
     Parameters
     ----------
     clocks
-        Whether to raise if clocks differ or were set back; to undo changes, the time need not be known.
+        Whether to raise if the clocks of the controller and this machine differ, or were set back. To undo changes, the
+        time need not be known.
 
     Examples
     --------
@@ -73,7 +74,10 @@ def read_queue(runner: Runner, *, clocks: bool = True) -> Queue:
 
 
 def _first_supported(runner: Runner, *ways: tuple[Command, Callable[[str], Found]]) -> Found:
-    """Return the result of the first way that this Slurm supports."""
+    """Return what the first of these commands that this Slurm supports printed, read by its function.
+
+    A command is not supported if it fails because this Slurm cannot write JSON.
+    """
     for command, read in ways[:-1]:
         try:
             return read(runner.run(command))
@@ -85,7 +89,7 @@ def _first_supported(runner: Runner, *ways: tuple[Command, Callable[[str], Found
 
 
 def check_clock(before: float, there: float, after: float) -> None:
-    """Raise if the controller's clock differs from this machine's, which was read before and after it."""
+    """Raise if the controller's clock differs by more than `CLOCKS` from this machine's, read before and after it."""
     if not before - CLOCKS <= there <= after + CLOCKS:
         difference = there - (before + after) / 2
         raise SteerError(
@@ -95,7 +99,10 @@ def check_clock(before: float, there: float, after: float) -> None:
 
 
 def _consistent(queue: Queue, took: float) -> Queue:
-    """Return the queue without jobs on unknown nodes; a busy node that no readable job uses counts as away."""
+    """Return the queue with jobs on unknown nodes moved to `unread`; a busy node that no readable job uses is not up.
+
+    Raise if a job started in the future, or if nodes are busy although every job is readable: jobs are hidden then.
+    """
     there = {node.name for node in queue.nodes}
     # For a requeued job that is still completing, Slurm may report when it is to start again.
     jobs = tuple(
@@ -134,21 +141,24 @@ OF_A_CLUSTER = ("squeue", "sinfo", "scontrol")
 
 
 class ClusterRunner(WrappedRunner):
-    """A runner that sends its commands to another cluster."""
+    """A runner that sends squeue, sinfo and scontrol to another cluster of the federation (option -M)."""
 
     def __init__(self, runner: Runner, cluster: str) -> None:
         super().__init__(runner)
         self._cluster = cluster
 
     def run(self, command: Command) -> str:
-        """Return what a command prints there."""
+        """Return what a command prints, run for the other cluster."""
         program, *others = command
         there = (program, "-M", self._cluster, *others) if program in OF_A_CLUSTER else command
         return self._runner.run(there)
 
 
 def read_siblings(runner: Runner) -> dict[str, Queue]:
-    """Return the queue of each cluster of the federation that the one here is in, this one's first; only reads."""
+    """Return, by name, the queue of each cluster of this cluster's federation, its own first; nothing is changed.
+
+    Raise if the cluster is in no federation, or if a cluster of it is not synced.
+    """
     here = read_queue(runner)
     if not here.federation:
         raise SteerError(

@@ -61,7 +61,7 @@ def _admin_rights(runner: Runner, me: str) -> tuple[str, frozenset[str]]:
 
 
 def check_lease(queue: Queue) -> None:
-    """Raise if a begin time would reset the age of a job, and so lower its priority."""
+    """Raise if this cluster's settings make a begin time reset a job's age to 0, and so lower its priority."""
     enforced = "limits" in queue.setting("AccountingStorageEnforce").lower().split(",")
     weighs = queue.setting("PriorityWeightAge") not in ("", "0")
     always = "ACCRUE_ALWAYS" in queue.setting("PriorityFlags").upper().split(",")

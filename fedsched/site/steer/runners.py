@@ -1,4 +1,4 @@
-"""Recorded queues: what Slurm's commands printed, kept in a folder and read from there instead of from a Slurm."""
+"""Runners that record what Slurm's commands print, answer from such records, rehearse, or announce each command."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SHIPPED = ("sample", "federation")  # a queue, and those of the two clusters of 
 
 
 def file_of(command: Command) -> str:
-    """Return the name of the file that has what a command printed."""
+    """Return the name of the file in which a record keeps what a command printed."""
     return re.sub(r"\W+", "-", " ".join(command)).strip("-") + ".txt"
 
 
@@ -44,23 +44,23 @@ class RecordedRunner:
         self._now = settings_of(self.run(CONFIG))[1]
 
     def run(self, command: Command) -> str:
-        """Return what a command printed when the record was made."""
+        """Return what a command printed when the record was made; raise `CommandError` if it was not recorded."""
         path = self._folder / file_of(command)
         if not path.is_file():
             raise CommandError(command, f"a record does not run commands, and has no {path.name}")
         return read_text(path)
 
     def now(self) -> float:
-        """Return the time of the record."""
+        """Return the time at which the record was made, in seconds since 1970."""
         return self._now
 
     def user(self) -> str:
-        """Return the name of a user without rights."""
+        """Return "nobody", a user without rights."""
         return "nobody"
 
 
 class RecordingRunner(WrappedRunner):
-    """A runner that keeps what commands print in a new folder."""
+    """A runner that passes commands on, and writes what each prints to a file in a new folder."""
 
     def __init__(self, runner: Runner, folder: str | PathLike[str]) -> None:
         super().__init__(runner)
@@ -70,7 +70,7 @@ class RecordingRunner(WrappedRunner):
         self._folder.mkdir(parents=True)
 
     def run(self, command: Command) -> str:
-        """Return what a command prints, and keep it."""
+        """Return what a command prints, and write it to the folder."""
         text = self._runner.run(command)
         with atomic_text(self._folder / file_of(command)) as out:
             out.write(text)
@@ -81,11 +81,11 @@ class RehearsalRunner(WrappedRunner):
     """A runner that runs commands that read the queue, and skips commands that change jobs."""
 
     def run(self, command: Command) -> str:
-        """Return what a command prints; "" for one that changes a job, or looks at a changed one."""
+        """Return what a command prints; "" without running it if it changes a job or looks at a changed job."""
         return "" if is_about_a_job(command) else self._runner.run(command)
 
     def user(self) -> str:
-        """Return root, which may change all jobs."""
+        """Return "root", a user that may change all jobs."""
         return "root"
 
 
@@ -95,8 +95,8 @@ class AnnouncingRunner(WrappedRunner):
     Parameters
     ----------
     sparing
-        Whether to report each command that reads a whole queue only once, and none that changes a job: the caller
-        reports those.
+        Whether to report each command that reads a whole queue only once, and no command that changes a job, which the
+        caller reports.
     """
 
     def __init__(self, runner: Runner, told: Callable[[str], None], *, sparing: bool = False) -> None:
@@ -105,7 +105,7 @@ class AnnouncingRunner(WrappedRunner):
         self._said: set[Command] = set()  # of those that read a whole queue: there are few
 
     def run(self, command: Command) -> str:
-        """Return what a command prints."""
+        """Report a command, unless `sparing` says otherwise, then run it and return what it prints."""
         if not self._sparing or not (changes_a_job(command) or command in self._said):
             self._told(shell_line(command))
         if not is_about_a_job(command):

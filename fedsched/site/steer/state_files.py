@@ -26,10 +26,10 @@ NAME = "fedsched"
 
 
 def state_folder(named: Path | None = None) -> Path:
-    """Return the folder: the one that is named, systemd's for a service, root's own, or a user's own.
+    """Return the folder for undo files: `named` if it is given, else the folder of the service, of root or of the user.
 
-    That is `--state`, `$STATE_DIRECTORY`, `/var/lib/fedsched` for root, and else `$XDG_STATE_HOME/fedsched` or
-    `~/.local/state/fedsched`.
+    These are `$STATE_DIRECTORY` if it is set, `/var/lib/fedsched` for root, and for other users
+    `$XDG_STATE_HOME/fedsched` or `~/.local/state/fedsched`.
     """
     if named is not None:
         return named
@@ -51,7 +51,7 @@ def state_folder(named: Path | None = None) -> Path:
 def state_file(
     what: str, cluster: str, *, file: Path | None = None, folder: Path | None = None, make: bool = True
 ) -> Path:
-    """Return the undo file of a cluster: the one that is named, or one in the state folder.
+    """Return the path of a cluster's undo file: `file` if it is given, else one in the state folder.
 
     Parameters
     ----------
@@ -74,7 +74,9 @@ Found = TypeVar("Found")
 
 
 def read_state(path: Path, kind: str, read: Callable[[Any], Found], *, otherwise: str) -> Found | None:
-    """Return what a file of this kind holds; None if there is no file yet.
+    """Return what `read` makes of the JSON document in a file; None if there is no file yet.
+
+    Raise if the file cannot be read, or if its "kind" is not `kind`.
 
     Parameters
     ----------
@@ -96,7 +98,10 @@ def read_state(path: Path, kind: str, read: Callable[[Any], Found], *, otherwise
 
 
 def write_state(path: Path | None, said: Mapping[str, object]) -> None:
-    """Write a file atomically, or remove it if it has no job; without a path, do nothing."""
+    """Write a document to a file as JSON, atomically, or remove the file if the document has no jobs.
+
+    Without a path, do nothing.
+    """
     if path is None:
         return
     if not said["jobs"]:
@@ -114,6 +119,7 @@ def exclusive_lock(path: Path | None) -> Iterator[None]:
 
     If a process is killed, its lock ends with the command that it was running. That command inherits the lock, since
     its change must not come after the undo. The lock is a file beside the locked one, and is removed at the end.
+    Without a path, or on a system other than POSIX, nothing is locked.
     """
     if path is None or os.name != "posix":
         yield
@@ -156,7 +162,7 @@ def _locked(path: Path, lock_path: Path, folder: int) -> int:
 
 
 def _why_locked(who: str) -> str:
-    """Return why a process has a lock: it steers, or it was killed and its last command still runs."""
+    """Return in words why process `who` has a lock: it steers, or it was killed and its last command still runs."""
     if who.isdecimal() and not Path("/proc", who).exists() and Path("/proc/self").exists():
         return (
             f"a command of a fedsched that was killed (process {who}) has not ended yet, and what it changes must be "

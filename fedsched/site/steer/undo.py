@@ -1,4 +1,4 @@
-"""The undo file: what each job had before it was changed; written before a command is run."""
+"""The undo file records what each job had before it was changed; it is written before a command is run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KIND = "fedsched undo 2"
 
 @dataclass(frozen=True, slots=True)
 class Former:
-    """What a job had before, and what fedsched has given it since.
+    """An entry of the undo file: what a job had before, and what fedsched has given it since.
 
     Parameters
     ----------
@@ -49,15 +49,15 @@ class Former:
 
     @classmethod
     def of(cls, job: SlurmJob) -> Former:
-        """Return the entry of a job that was not changed yet."""
+        """Return a new entry for a job that was not changed yet."""
         return cls(job.target, job.user, job.submit, job.nice)
 
     def is_of(self, job: SlurmJob) -> bool:
-        """Return whether this may be the entry of a job: the user must be the same, not only the number."""
+        """Return whether this entry's user is the job's; if not, the job is another one with the same number."""
         return job.user == self.user
 
     def has_our_begin(self, job: SlurmJob) -> bool:
-        """Return whether a job waits with a begin time that fedsched gave it."""
+        """Return whether a job waits and has a begin time that fedsched gave it."""
         return self.is_of(job) and job.waits and job.eligible in self.begins
 
     def has_our_nice(self, job: SlurmJob) -> bool:
@@ -68,8 +68,8 @@ class Former:
         """Return this entry for the job as it is now.
 
         If the submit time differs, the job was requeued, since Slurm then records a new time; or it is another job of
-        the same user with the same number. What it had is not known. It gets back no Nice below 0, which its user could
-        not give it.
+        the same user with the same number. Then what it had is not known, and a former Nice below 0, which its user
+        could not give it, becomes 0.
         """
         if job.submit == self.submit or (math.isnan(job.submit) and math.isnan(self.submit)):
             return self
@@ -89,7 +89,7 @@ class Undo:
     jobs
         What each job had before, by number.
     deadlines, promised
-        The deadline of each job, and the first one.
+        The current deadline of each job, and its first deadline, in seconds since 1970.
     strangers
         Entries for job numbers that now belong to another user.
     unread
@@ -113,12 +113,14 @@ class Undo:
 
     @classmethod
     def open(cls, path: str | Path | None, cluster: str, *, only_read: bool = False) -> Undo:
-        """Return what a file says, or an empty `Undo` if there is none yet; raise if the path cannot be written.
+        """Return the changes in a file, or an empty `Undo` if there is no file yet.
+
+        Raise if the file is another cluster's, or if the path cannot be written.
 
         Parameters
         ----------
         only_read
-            Whether the file is never written.
+            Whether the file is never written; then the path is not checked.
         """
         if path is None:
             return cls(None, cluster)
@@ -135,7 +137,7 @@ class Undo:
 
     @property
     def former(self) -> Mapping[int, int]:
-        """Return the Nice that jobs had before, by number."""
+        """Return the Nice that jobs had before fedsched changed them, by number, without numbers in `strangers`."""
         return {number: one.nice for number, one in self.jobs.items() if number not in self.strangers}
 
     def _former(self, job: SlurmJob) -> Former:
@@ -143,7 +145,7 @@ class Undo:
         return one if one is not None and one.is_of(job) else Former.of(job)
 
     def remember(self, job: SlurmJob, *, nice: int) -> None:
-        """Record what a job has, before it is given another Nice.
+        """Record what a job has, before it is given another Nice, and write the file.
 
         Parameters
         ----------
@@ -159,7 +161,7 @@ class Undo:
         self.save()
 
     def remember_begin(self, job: SlurmJob, begin: int, now: float) -> None:
-        """Record a begin time that a job may have from now on, before it is set.
+        """Record a begin time that a job may have from now on, before it is set, and write the file.
 
         Parameters
         ----------
@@ -174,11 +176,11 @@ class Undo:
         self.save()
 
     def promises(self, turn: Sequence[int] = ()) -> Promises:
-        """Return the deadlines promised to jobs when this was their order without fedsched's changes."""
+        """Return the recorded deadlines as `Promises`; `turn` was the jobs' order then, without fedsched's changes."""
         return Promises(self.promised, self.deadlines, turn)
 
     def promise(self, deadlines: Mapping[int, float]) -> None:
-        """Record the deadlines of jobs; the first deadline of each job is kept as well."""
+        """Record the deadlines of jobs, and write the file if they changed; each first deadline is kept as well."""
         before = self.deadlines, self.promised
         self.deadlines = {**self.deadlines, **deadlines}
         self.promised = {**deadlines, **self.promised}
@@ -192,11 +194,11 @@ class Undo:
         *,
         unread: Collection[int] = (),
     ) -> list[SlurmJob]:
-        """Update the entries to the queue as it is, and return the jobs that have a Nice from outside fedsched.
+        """Update the entries to the jobs in the queue now, and return those with a Nice from outside fedsched.
 
         Such a Nice becomes the one that the job gets back. Entries of jobs that have left the queue are dropped.
-        Running jobs keep theirs, since they may be requeued with the Nice that they have; so do tasks that have left
-        their array. An entry is ignored if its job number now belongs to another user, and kept until that number
+        Running jobs keep their entries, since they may be requeued with the Nice that they have; so do tasks that have
+        left their array. An entry is ignored if its job number now belongs to another user, and kept until that number
         leaves the queue.
 
         Parameters
@@ -204,7 +206,7 @@ class Undo:
         told
             Called with a line for each entry that takes no effect, or less than it says.
         unread
-            Jobs that are there and cannot be read: what they had stays written.
+            Numbers of jobs that are in the queue and cannot be read; their entries are kept.
         """
         there = {job.number: job for job in jobs if job.waits or job.holds_nodes}
         followed: dict[int, Former] = {}
@@ -245,7 +247,10 @@ class Undo:
         return others
 
     def _entry_of(self, job: SlurmJob) -> Former | None:
-        """Return the entry of a job; for a task that has left its array since, the entry of the array."""
+        """Return the entry of a job; for a task that has left its array since, a copy of the array's entry.
+
+        None if there is no entry, or if the task has nothing that fedsched gave the array.
+        """
         whole, _, task = job.target.partition("_")
         array = self.jobs.get(digits_of(whole) or 0) if task else None
         own = self.jobs.get(job.number)

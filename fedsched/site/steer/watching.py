@@ -1,4 +1,4 @@
-"""Watch a queue: plan again whenever its jobs change, and undo all changes at the end."""
+"""Watch a Slurm queue: plan again whenever its jobs change, carry out each plan, and undo all changes at the end."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ STUBBORN = 20  # jobs, at most, that one look gives up: with a priority set by h
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """Begin times that hold jobs back although nodes may be free for them, as one look finds them.
+    """Steers by begin times that fedsched gives jobs: they hold jobs back although nodes may be free for them.
+
+    A `Lease` knows those begin times that were found when the queue was last read.
 
     Parameters
     ----------
@@ -50,7 +52,10 @@ class Lease:
 
     @classmethod
     def found(cls, hand: JobChanger, seconds: float, queue: Queue) -> Lease:
-        """Return the begin times that Slurm reports: a job may not have got the last one sent, or not kept it."""
+        """Return a lease with the begin times of a queue that fedsched gave.
+
+        They are those that Slurm reports: a job may not have got the last one that was sent, or not kept it.
+        """
         former = hand.undo.jobs
         ours = {
             job.number: job.eligible for job in queue.jobs
@@ -59,7 +64,7 @@ class Lease:
         return cls(hand, seconds, queue.now, ours)
 
     def without_begins(self, queue: Queue) -> Queue:
-        """Return the queue in which the jobs that fedsched's begin times hold back wait in turn."""
+        """Return the queue as if the jobs that fedsched's begin times hold back were eligible and waited in turn."""
         return replace(
             queue,
             jobs=tuple(
@@ -91,7 +96,7 @@ class Lease:
                 self.release(one.job)
 
     def renew(self, queue: Queue) -> None:
-        """Renew the begin times that have less than half of their time left."""
+        """Set a new begin time, `seconds` ahead, for jobs that fedsched holds back with less than half of it left."""
         for job in queue.waiting:
             if job.number in self.ours:
                 self._hold_back(job)
@@ -104,14 +109,14 @@ class Lease:
         self.hand.run(job, begin_at(job.target, begin))
 
     def release(self, job: SlurmJob) -> None:
-        """Release a job that fedsched's begin time holds back."""
+        """Set a job's begin time to now if a begin time of fedsched's holds it back; else do nothing."""
         if self.ours.get(job.number, 0.0) > self.now:
             self.hand.run(job, begin_at(job.target, self.now))
 
 
 @dataclass(slots=True)
 class Watch:
-    """Looks at a queue again and again, and steers it.
+    """Looks at a Slurm queue again and again, plans it if it has changed, and carries out the plan.
 
     Parameters
     ----------
@@ -163,13 +168,14 @@ class Watch:
 
     @property
     def hand(self) -> JobChanger:
-        """Return the `JobChanger` of this watch."""
+        """Return a `JobChanger` with the runner, the undo file and the reports of this watch."""
         return JobChanger(self.runner, self.undo, self.told)
 
     def look(self) -> Plan | None:
-        """Look once, and return the plan that was carried out; None if nothing had to be done.
+        """Read the queue once, and plan and change it if needed; return the plan carried out, or None if there is none.
 
-        A look that fails changes nothing more; it raises after `PATIENCE` failures in a row.
+        A look that fails is reported, changes nothing more and returns None; the last of `PATIENCE` failures in a row
+        raises.
         """
         looked = time.monotonic()
         try:
@@ -188,7 +194,10 @@ class Watch:
         return done
 
     def _steer(self, queue: Queue) -> Plan | None:
-        """Steer a queue; a job that cannot be changed is left alone from then on, and the others are steered."""
+        """Plan and change a queue, and return the plan; None if there is none.
+
+        A job that cannot be changed is left alone from then on, and the others are steered.
+        """
         for _ in range(STUBBORN):
             try:
                 return self._steer_once(queue)
@@ -201,7 +210,7 @@ class Watch:
         return None
 
     def _leave_alone(self, error: SetByHandError | RefusedError, queue: Queue) -> None:
-        """Leave a job alone from here on, unless it was refused because other tasks of its array wait by now."""
+        """Leave the job of an error alone from here on, unless it was refused because other array tasks wait by now."""
         if isinstance(error, SetByHandError):
             self.told(str(error))
             self._leave |= {error.number}
@@ -293,7 +302,7 @@ class Watch:
                 self.close()
 
     def close(self) -> None:
-        """Give all jobs back what they had before."""
+        """Undo all changes: give all jobs back what they had before, and report how many."""
         undone, others = self.hand.restore()
         self.told(f"undone: {counted(undone, 'job')}")
         for job in others:

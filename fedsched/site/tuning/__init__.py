@@ -1,4 +1,7 @@
-"""A search of Slurm's parameters on a site's own log: a Pareto front of slurm.confs, each as a diff to the site's."""
+"""Searches better parameters of Slurm by simulating a site's own log.
+
+The result is a Pareto front of slurm.confs, each as a diff to the site's own.
+"""
 
 from fedsched.site.tuning.genes import GENES, Gene
 from fedsched.site.tuning.record import Tuned, Tuning

@@ -1,4 +1,4 @@
-"""A slurm.conf with some parameters changed: as a configuration, as text, and as a diff to the original."""
+"""Changes some parameters of a slurm.conf; gives the result as a configuration, as text, and as a diff."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ _VALUE = r"(\"[^\"\n]*\"|(?:\\[ \t]*\n|[^\s#])*)"  # a value in a conf's text, c
 
 
 def value_in(conf: SlurmConf, name: str, accounts: Associations | None = None) -> str:
-    """Return a gene's value in a conf or, for a limit, in the accounts, in the gene's unit; else Slurm's default."""
+    """Return as text the value of a gene (a parameter that may be changed) in a conf; Slurm's default if it is not set.
+
+    With accounts, a gene that is a limit of a QOS is looked up in these. Times are in minutes.
+    """
     if accounts is not None and is_limit(name):
         return limit_in(accounts, name)
     gene = GENES[name]
@@ -36,14 +39,15 @@ def value_in(conf: SlurmConf, name: str, accounts: Associations | None = None) -
 
 
 def changed(conf: SlurmConf, values: Mapping[str, str]) -> SlurmConf:
-    """Return the conf with these values of genes."""
+    """Return the conf with these values of genes; values of limits are ignored, since they are in the accounts."""
     return replace(conf, parameters={**conf.parameters, **_parameters(conf, values)})
 
 
 def changed_texts(conf: SlurmConf, values: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """Return the text before and after of each file of a conf that changes.
+    """Return, by path, the text before and after of each file of a conf that these values change.
 
-    The last occurrence of a parameter is changed, also in an included file; a new one is added at the end.
+    The last occurrence of a parameter is changed, also in an included file. A parameter that the conf lacks is added at
+    the end of the main file.
     """
     before = texts_of_conf(conf.path)
     after = dict(before)
@@ -65,7 +69,7 @@ def changed_texts(conf: SlurmConf, values: Mapping[str, str]) -> dict[str, tuple
 
 
 def diff_of(conf: SlurmConf, values: Mapping[str, str]) -> str:
-    """Return the changes in the format of `diff -u`, for `patch`."""
+    """Return the changes of these values to the conf's files in the format of `diff -u`, for `patch`."""
     lines: list[str] = []
     for path, (before, after) in changed_texts(conf, values).items():
         lines += difflib.unified_diff(

@@ -1,4 +1,4 @@
-"""The genes: parameters of a slurm.conf, and limits of QOS, that the search may change, and their ranges.
+"""Genes: parameters of a slurm.conf, and limits of QOS, that the search may change, each with its range.
 
 A limit of a QOS says how many jobs may run at a time in all, per user or per account.
 """
@@ -23,10 +23,7 @@ SCHEDULER, PRIORITY, FAIR_SHARE, PARTITIONS, QUALITIES, ACCOUNTS = range(6)  # t
 
 @dataclass(frozen=True, slots=True)
 class Gene:
-    """One parameter: whole numbers from `least` to `most`, or the words of `choices`.
-
-    `curved` numbers are on a logarithmic scale. If 0 is allowed, it means "none" or "no limit" and has a fixed share of
-    the scale. A `seldom` gene is searched only if the conf sets it or the caller names it.
+    """One parameter that the search may change: whole numbers from `least` to `most`, or the words of `choices`.
 
     Parameters
     ----------
@@ -40,9 +37,9 @@ class Gene:
         Whether numbers are on a logarithmic scale. If 0 is allowed, it means "none" or "no limit" and has a fixed share
         of the scale.
     of
-        The number of the part of Slurm that it sets.
+        The number of the part of Slurm that it sets, such as `SCHEDULER` or `PRIORITY`.
     word
-        Whether it stands in SchedulerParameters.
+        Whether it is a part of SchedulerParameters rather than a parameter of its own.
     seldom
         Whether it is searched only if the conf sets it or the caller names it.
 
@@ -65,7 +62,7 @@ class Gene:
     seldom: bool = False  # few sites set it
 
     def said(self, place: float) -> str:
-        """Return the value, as text, at a place of the scale between 0 and 1."""
+        """Return, as text, the gene's value at a place on its scale from 0 to 1; `place` does the reverse."""
         place = min(max(place, 0.0), 1.0)
         if self.choices:
             return self.choices[min(int(place * len(self.choices)), len(self.choices) - 1)]
@@ -79,7 +76,10 @@ class Gene:
         return str(_short(least * (self.most / least) ** place, least, self.most))
 
     def place(self, text: str) -> float:
-        """Return the place of a value on the scale between 0 and 1; a value out of range gets the nearest one."""
+        """Return the place of a value, given as text, on the gene's scale from 0 to 1.
+
+        A number out of range gets the nearest place, and an unknown word the first one.
+        """
         if self.choices:
             low = [one.lower() for one in self.choices]
             return ((low.index(text.lower()) if text.lower() in low else 0) + 0.5) / len(low)
@@ -142,14 +142,17 @@ NO_LIMIT = "0"
 
 
 def limits_that_stand(policy: Slurm) -> Iterator[Gene]:
-    """Yield the limits that the QOS set and the conf enforces, as genes."""
+    """Yield a gene for each limit on numbers of jobs that a QOS sets; none if the conf does not enforce limits."""
     if policy.assoc is not None and are_enforced(policy):
         for quality in policy.assoc.qos.values():
             yield from (_gene(quality.name, name) for name, small in OF_JOBS.items() if quality.limits.get(small))
 
 
 def limit_asked(policy: Slurm, name: str) -> Gene | None:
-    """Return the gene of a limit named like QOS/GrpJobs, set today or not; None if the name has no slash."""
+    """Return the gene of a limit named like QOS/GrpJobs, set today or not; None if the name has no slash.
+
+    Raise if there is no such limit or QOS, or if the policy does not enforce limits.
+    """
     whose, mark, limit = name.rpartition("/")
     if not mark:
         return None
@@ -166,18 +169,18 @@ def limit_asked(policy: Slurm, name: str) -> Gene | None:
 
 
 def is_limit(name: str) -> bool:
-    """Return whether a gene is a limit of a QOS rather than a parameter of the conf."""
+    """Return whether the gene of this name is a limit of a QOS rather than a parameter of the conf."""
     return "/" in name
 
 
 def limit_in(accounts: Associations, name: str) -> str:
-    """Return the value of a limit in the accounts, "0" if it is not set."""
+    """Return, as text, the value that a limit named like QOS/GrpJobs has in the accounts; "0" if it is not set."""
     whose, _, limit = name.rpartition("/")
     return f"{accounts.qos[whose.lower()].limits.get(OF_JOBS[limit], 0.0):.0f}"
 
 
 def with_limits(accounts: Associations, values: Mapping[str, str]) -> Associations:
-    """Return the accounts with these limits set; "0" removes a limit."""
+    """Return the accounts with the limits among these values set; "0" removes a limit."""
     qos = dict(accounts.qos)
     for whose, limit, value in _limits_in(values):
         one = qos[whose.lower()]
@@ -189,7 +192,7 @@ def with_limits(accounts: Associations, values: Mapping[str, str]) -> Associatio
 
 
 def commands_of(values: Mapping[str, str]) -> Iterator[str]:
-    """Yield the sacctmgr command that sets each limit."""
+    """Yield a sacctmgr command for each limit among these values, which sets it; "0" removes the limit."""
     for whose, limit, value in _limits_in(values):
         yield f"sacctmgr -i modify qos where name={whose} set {limit}={-1 if value == NO_LIMIT else value}"
 

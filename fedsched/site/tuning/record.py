@@ -25,7 +25,9 @@ KNEE = "knee"
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    r"""One conf: the values that differ from the site's own, and its objectives, means over phases of Slurm's clocks.
+    r"""One conf that the search found: its changes to the site's own conf, and its objectives.
+
+    Objectives are means over simulations with different phases (shifts) of Slurm's clocks.
 
     Parameters
     ----------
@@ -34,7 +36,7 @@ class Tuned:
     changes
         The changed values, by parameter.
     values, spread
-        The objectives on the jobs of the search, and by how much they differ between phases.
+        The objectives on the jobs of the search, and the greatest minus the least of each over the phases.
     checked
         The objectives on later jobs, which the search has not seen.
     holds
@@ -71,7 +73,7 @@ class Tuned:
 
     @property
     def tuned_accounts(self) -> Associations | None:
-        """Return the accounts with the changed limits, for `policies.Slurm`; None if there are no accounts."""
+        """Return the site's accounts with the changed limits, for `policies.Slurm`; None if there are no accounts."""
         return None if self.accounts is None else with_limits(self.accounts, self.changes)
 
     @property
@@ -108,11 +110,11 @@ class Tuning:
     objectives, genes
         The objectives, and the parameters that were searched.
     current, front
-        The conf as it is, and the found ones, the least of the first objective first.
+        The site's conf as it is, and the confs found, sorted by the first objective.
     jobs, checked_jobs
         The number of jobs that the search saw, and of later jobs on which confs were checked.
     phases, simulations, seconds
-        The phases of Slurm's clocks, the number of simulations, and the seconds.
+        The phases of Slurm's clocks in seconds, the number of simulations, and the seconds that the search took.
     notes
         What is assumed or left out.
 
@@ -146,9 +148,10 @@ class Tuning:
         return iter(self.front)
 
     def choose(self, by: str = KNEE) -> Tuned:
-        """Return one conf of the front: the knee, or the best in one objective; among those that hold, if any do.
+        """Return one conf of the front: the knee, or the best in the objective named by `by`.
 
-        The knee is the conf nearest to the best values of all objectives, each scaled to its range.
+        The knee is the conf nearest to the best values of all objectives, each scaled to its range. If some confs hold
+        on later jobs, only these are considered.
         """
         kept = [one for one in self.front if one.holds] or list(self.front)
         values = np.array([one.values for one in kept])
@@ -161,7 +164,7 @@ class Tuning:
         return kept[int(np.argmin((scaled**2).sum(axis=1)))]
 
     def rows(self) -> list[list[str]]:
-        """Return the table: its head, a row for the conf as it is, and a row for each conf of the front."""
+        """Return a table of texts: its head, a row for the conf as it is, and a row for each conf of the front."""
         head = [*self.objectives, "spread", *(["later jobs", "holds"] if self.checked_jobs else []), "changes"]
         found = [head]
         for one in (self.current, *self.front):

@@ -1,7 +1,7 @@
-"""The search of parameters (genes): trials of confs, NSGA-II over values scaled to 0…1, and needless changes dropped.
+"""Searches parameters of Slurm (genes): tries confs by simulation, breeds new ones by NSGA-II, drops needless changes.
 
-A "conf" is a slurm.conf with some parameters changed. Each conf is simulated once per phase of Slurm's clocks, and its
-objectives are kept.
+A "conf" is the site's slurm.conf with some parameters changed. Each conf is simulated once per phase (shift) of Slurm's
+clocks, and its objectives are kept.
 """
 
 from __future__ import annotations
@@ -36,7 +36,10 @@ Changes: TypeAlias = "tuple[tuple[str, str], ...]"  # (gene, value) of each chan
 
 @dataclass(slots=True)
 class Budget:
-    """The greatest number of simulations and the time when they end; `made` counts those made."""
+    """The budget of a search: at most `most` simulations, begun before `until` on the monotonic clock.
+
+    `made` counts the simulations so far.
+    """
 
     most: int | None
     until: float
@@ -49,7 +52,10 @@ class Budget:
 
 @dataclass(slots=True)
 class Trials:
-    """The jobs and the machine on which confs are tried, and the objectives known so far."""
+    """Simulates confs on given jobs and a machine, and keeps the objectives of each in `known`.
+
+    A conf is named by its changes to the site's conf.
+    """
 
     policy: Slurm
     workload: Workload
@@ -62,17 +68,17 @@ class Trials:
     known: dict[Changes, Floats] = field(default_factory=dict)
 
     def values(self, changes: Changes) -> Floats:
-        """Return the objectives of a conf, as an array of phases × objectives."""
+        """Return the objectives of a conf, as an array of phases × objectives; simulate it if it is not known yet."""
         if changes not in self.known:
             self.known[changes] = np.array([self._run(changes, phase) for phase in self.phases])
         return self.known[changes]
 
     def mean(self, changes: Changes) -> Floats:
-        """Return the objectives of a conf, means over the phases."""
+        """Return the mean over the phases of each objective of a conf."""
         return np.asarray(self.values(changes).mean(axis=0))
 
     def spread(self, changes: Changes) -> Floats:
-        """Return the greatest minus the least value of each objective over the phases."""
+        """Return the greatest minus the least value over the phases of each objective of a conf."""
         return np.asarray(np.ptp(self.values(changes), axis=0))
 
     def _run(self, changes: Changes, phase: int) -> list[float]:
@@ -103,9 +109,10 @@ PATIENCE = 5  # generations without a new conf
 def search(
     trials: Trials, genes: Sequence[Gene], seed: int, look: Callable[[int], None] | None = None
 ) -> None:
-    """Try confs until the budget is spent or no new confs appear; `trials.known` gets their objectives.
+    """Try confs until the budget is spent or no new ones appear in `PATIENCE` generations; nothing is returned.
 
-    The first generation is the conf as it is, confs with one gene at its least or greatest value, and random confs.
+    `trials.known` gets their objectives. The first generation is the conf as it is, confs with one gene at its least or
+    greatest value, and random confs. `look` is called after each conf with the number of simulations made.
     """
     from pymoo.algorithms.moo.nsga2 import NSGA2
     from pymoo.core.problem import Problem
@@ -145,7 +152,7 @@ def search(
 
 
 def undominated(trials: Trials) -> list[Changes]:
-    """Return the non-dominated confs among those tried; if there are many, the least crowded ones.
+    """Return the non-dominated confs among those tried, sorted by objectives; at most `SHOWN`, the least crowded ones.
 
     Of confs with equal objectives, the one with the fewest changes is kept.
     """
@@ -162,7 +169,10 @@ def undominated(trials: Trials) -> list[Changes]:
 
 
 def pruned(trials: Trials, changes: Changes) -> Changes:
-    """Return a conf without those changes that improve the objectives by next to nothing."""
+    """Return a conf's changes without those that improve the objectives by next to nothing.
+
+    Each change is left out in turn, and stays out if no objective gets worse by more than `LITTLE`.
+    """
     most = trials.mean(changes) * (1.0 + LITTLE)
     for one in changes:
         fewer = tuple(other for other in changes if other != one)
@@ -174,7 +184,7 @@ def pruned(trials: Trials, changes: Changes) -> Changes:
 
 
 def balanced(trials: Trials) -> list[Changes]:
-    """Return the front of the confs tried, each without needless changes; the conf as it is is left out."""
+    """Return the front of the confs tried, each without needless changes; the site's own conf is left out."""
     small = [pruned(trials, changes) for changes in undominated(trials) if changes]
     return [changes for changes in dict.fromkeys(small) if changes and not _is_beaten(trials, changes, small)]
 

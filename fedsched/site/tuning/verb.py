@@ -1,4 +1,4 @@
-"""`fs.tune`: a search of the parameters of a site's slurm.conf on its own log."""
+"""`fs.tune` searches better parameters of a site's slurm.conf by simulating its own log."""
 
 from __future__ import annotations
 
@@ -52,7 +52,10 @@ SOUGHT = tuple(metric.name for metric in METRICS if metric.name not in MAXIMISED
 
 
 def genes_of(policy: Slurm, asked: Iterable[str] | Mapping[str, tuple[int, int] | None] | None) -> tuple[Gene, ...]:
-    """Return the genes of these names, with their bounds if given; without names, all that matter under the policy."""
+    """Return the genes of these names, with their bounds if given; without names, all that matter under the policy.
+
+    Raise if a name is unknown, or if the gene changes nothing under the policy.
+    """
     if asked is None:
         usual = (gene for gene in GENES.values() if not gene.seldom or value_in(policy.conf, gene.name) != gene.usual)
         return (*(gene for gene in usual if _matters(gene, policy)), *limits_that_stand(policy))
@@ -139,11 +142,11 @@ def tune(
     genes
         Names of `fedsched.site.tuning.GENES`, or a mapping from names to bounds (or None):
         {"bf_max_job_test": (50, 2000)}. Limits on jobs of a QOS are genes too, as "normal/MaxJobsPerUser". By default
-        all parameters that matter for this conf, and the limits that are set.
+        they are all parameters that matter for this conf, and the limits that are set.
     simulations, seconds
         The budget: the greatest number of simulations, and of seconds. 600 simulations if neither is given.
     phases
-        The number of phases of Slurm's clocks with which each conf is simulated: single starts depend on them.
+        The number of phases (shifts) of Slurm's clocks with which each conf is simulated: single starts depend on them.
     check
         The share at the end of the log that the search does not see; the found confs are checked on it. 0: no check.
     seed
@@ -236,7 +239,7 @@ def _objectives(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _parts(log: Workload, check: float) -> tuple[Workload, Workload | None]:
-    """Return the jobs to search on, and the later jobs to check on (None if check=0)."""
+    """Return the jobs to search on, and the later jobs to check on, the share `check` of all (None if it is 0)."""
     if not is_number(check) or not 0.0 <= check < 1.0:
         raise ValueError(f"tune: check={check!r} must be from 0 to below 1.")
     jobs = log.sorted()

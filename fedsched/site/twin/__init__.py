@@ -1,4 +1,4 @@
-"""The twin of a cluster: the jobs that its Slurm recorded, simulated anew, and a cause for each start that differs."""
+"""The twin of a cluster simulates the jobs that its Slurm recorded, and finds a cause for each start that differs."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""When nodes were unavailable, as the dump says: nodes down or drained, and reservations, past ones included."""
+"""Reads from a dump when nodes were unavailable: nodes down or drained, and reservations, past ones included."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ HEADS = {
 
 
 def downtimes_of(dump: Dump, federation: Federation, zero: float) -> tuple[tuple[Downtime, ...], list[str]]:
-    """Return when nodes were down or drained, and notes on what is left out; `zero` is second 0 of the jobs."""
+    """Return downtimes for when nodes were down or drained, and notes on what is left out or assumed.
+
+    Their times are on the jobs' clock; `zero` is its second 0, as wall-clock time.
+    """
     events, strange = _rows_of_cluster(dump, EVENTS, federation)
     said = [f"{counted(strange, 'event')} of other clusters left out"] * bool(strange)
     if len(events) < 2:
@@ -45,7 +48,10 @@ def downtimes_of(dump: Dump, federation: Federation, zero: float) -> tuple[tuple
 
 
 def downtimes_with_nodes(dump: Dump, federation: Federation, zero: float) -> tuple[Downtime, ...]:
-    """Return when nodes were down or drained, with the numbers of these nodes, for policies that tell nodes apart."""
+    """Return downtimes for when nodes were down or drained, each with the numbers of its nodes.
+
+    They are for policies that tell nodes apart. `zero` is second 0 of the jobs' clock, as wall-clock time.
+    """
     events, _ = _rows_of_cluster(dump, EVENTS, federation)
     places = read_hosts(dump.path(NODES), federation).places
     by_span: dict[tuple[float, float, str], list[int]] = {}
@@ -65,9 +71,10 @@ def downtimes_with_nodes(dump: Dump, federation: Federation, zero: float) -> tup
 
 
 def reservations_of(dump: Dump, federation: Federation, zero: float) -> tuple[tuple[Downtime, ...], list[str]]:
-    """Return the present, future and past reservations, and notes on what is left out.
+    """Return downtimes for the present, future and past reservations, and notes on what is left out or assumed.
 
-    `scontrol` shows present and future ones. Past ones and their nodes are in the database (slurmdbd).
+    `scontrol` shows present and future ones. Past ones and their nodes are in the database (slurmdbd). `zero` is
+    second 0 of the jobs' clock, as wall-clock time.
     """
     past, strange = _rows_of_cluster(dump, PAST_RESERVATIONS, federation)
     said = [f"{counted(strange, 'reservation')} of other clusters left out"] * bool(strange)
@@ -81,7 +88,10 @@ def reservations_of(dump: Dump, federation: Federation, zero: float) -> tuple[tu
 
 
 def _rows_of_cluster(dump: Dump, file: str, federation: Federation) -> tuple[list[str], int]:
-    """Return the lines of a table of the database, head first, and how many of other clusters are left out."""
+    """Return the lines of a table of the database, head first, and how many lines of other clusters are left out.
+
+    Without such a file, the only line is "".
+    """
     head, *rows = (dump.text(file) if dump.has(file) else "").splitlines() or [""]
     names = head.lower().split("|")
     if "cluster" not in names:
@@ -109,9 +119,9 @@ def with_unique_names(downtimes: Iterable[Downtime]) -> tuple[Downtime, ...]:
 
 
 def reservation_named(downtimes: Iterable[Downtime], name: str, eligible: float) -> str:
-    """Return which reservation of this name a job means that is eligible at this time; "" if there is none.
+    """Return the unique name of the reservation that a job means by this name; "" if there is none.
 
-    It is the first one that ends after the job became eligible.
+    Of the reservations with the same name it is the first that ends after the job became eligible.
     """
     same = [one for one in downtimes if one.kind == RESERVATION and one.name.partition(" (")[0] == name]
     later = [one for one in same if one.end > eligible]
@@ -133,7 +143,7 @@ def _present(dump: Dump) -> list[str]:
 
 
 def _past(dump: Dump, table: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Return the database's reservations as `scontrol` prints them, and notes on what is left out.
+    """Return the database's reservations that are over, as lines that `scontrol` would print, and notes on omissions.
 
     Those that the dump's `scontrol` shows already are skipped.
     """

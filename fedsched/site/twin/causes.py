@@ -1,4 +1,4 @@
-"""Why simulated starts differ from recorded ones: replays that take one recorded fact as given, then several.
+"""Finds why simulated starts differ from recorded ones, by replays that take one recorded fact as given, then several.
 
 A job's own recorded start is never given.
 """
@@ -47,9 +47,9 @@ class Explained:
     """A cause for each compared start of a dump: `cause` is its name, `own` says if the fact is of the job itself.
 
     `plain` is the replay with no fact given. `full` is the replay with all facts that matter, except the starts of jobs
-    submitted before the dump. `steps` are the shares of equal starts as facts are added one by one. `untried` counts
-    starts that no replay from the state before them has tried. `other_limits` says in words which limits had other
-    values on record.
+    submitted before the dump. `steps` has, for each fact in turn, its name and the share of equal starts once it is
+    given in addition. `untried` counts starts that no replay from the state before them has tried. `other_limits` says
+    in words which limits had other values on record.
 
     Examples
     --------
@@ -70,12 +70,15 @@ class Explained:
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """Return the rows of the compared starts in the records."""
+        """Return the rows of the records that have the compared starts, in the order of `cause`."""
         return self.plain.problem.rows[self.plain.problem.compared]
 
     @property
     def share(self) -> float:
-        """Return the share of compared starts that are equal or have a cause; the state just before counts as one."""
+        """Return the share of compared starts that are equal to the recorded ones or have a cause; 1 if there are none.
+
+        The state just before a start counts as a cause.
+        """
         return float((self.cause != UNEXPLAINED).mean()) if self.cause.size else 1.0
 
     @property
@@ -90,14 +93,17 @@ class Explained:
 
     @cached_property
     def given_to(self) -> float:
-        """Return the share of the compared jobs that have a recorded fact of their own given in the full replay."""
+        """Return the share of the compared jobs about which the full replay takes some recorded fact as given."""
         told = np.zeros(len(self.site.records), dtype=np.bool_)
         for name in self.full.given:
             told |= runs_with_fact(self.site, name)
         return float(told[self.rows].mean()) if self.rows.size else 0.0
 
     def counts(self) -> dict[str, tuple[int, int]]:
-        """Return for each cause how many starts it explains, and for how many of these the fact is the job's own."""
+        """Return, by cause, how many starts it explains, and for how many of these the fact is the job's own.
+
+        Causes that explain none are left out, but not "equal" and "unexplained".
+        """
         found = {}
         for name in (EQUAL, *REPLAY_FACTS, OTHERWISE, SEVERAL, STATE, UNEXPLAINED):
             mine = self.cause == name
@@ -109,7 +115,7 @@ class Explained:
 def explain(
     site: Site, policy: str | Policy | Slurm = SLURM, *, told: Callable[[str], None] | None = None
 ) -> Explained:
-    """Return a cause for each start that differs from the recorded one.
+    """Replay a dump many times with different facts given, and return a cause for each start that differs.
 
     Parameters
     ----------
@@ -179,7 +185,7 @@ def explain(
 
 
 def _equal(replayed: Replayed, rows: NDArray[np.int64]) -> Mask:
-    """Return which of these records start when recorded; those that this replay leaves out do not."""
+    """Return, for the records in these rows, whether each starts as recorded; False if this replay leaves it out."""
     own = replayed.problem.rows[replayed.problem.compared]
     same = dict(zip(own.tolist(), replayed.equal.tolist(), strict=True))
     return np.array([same.get(row, False) for row in rows.tolist()], dtype=np.bool_)
@@ -193,7 +199,10 @@ def _from_states(
     cause: NDArray[np.str_],
     told: Callable[[str], None] | None,
 ) -> int:
-    """Explain starts by replays from the recorded state just before them; return how many starts are not tried."""
+    """Replay unexplained starts from the recorded state just before them; return how many starts are not tried.
+
+    Where that gives the recorded start, `cause` is set to `STATE` in place. At most `MOST_RESTARTS` replays are made.
+    """
     records, interval = site.records, site.interval
     left = np.flatnonzero(cause == UNEXPLAINED)
     left = left[np.argsort(records.start[rows[left]], kind="stable")]
@@ -221,7 +230,7 @@ def _from_states(
 
 
 def ids_of_records(site: Site, rows: NDArray[np.int64]) -> list[int]:
-    """Return the ids of these records."""
+    """Return the ids of the records in these rows."""
     ids: list[int] = site.records.id[rows].tolist()
     return ids
 

@@ -1,4 +1,4 @@
-"""Limits with values that the record contradicts: more ran at once than allowed, or less than in a replay."""
+"""Finds limits with values that the record contradicts: more ran at once than allowed, or less than in a replay."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class ContradictedLimit(NamedTuple):
-    """A limit that probably had another value: its name, its value today, and its greatest recorded use."""
+    """A limit that probably had another value once: its name, its value today, and its greatest recorded use."""
 
     of: str
     value: float
@@ -36,7 +36,7 @@ class ContradictedLimit(NamedTuple):
     jobs: NDArray[np.bool_]  # which records count in the limit
 
     def in_words(self, more: int) -> str:
-        """Return both values in words, and how many more starts are equal with the recorded one."""
+        """Return both values in words, and that `more` further starts are equal with the recorded one."""
         return (
             f"{self.of} is {self.value:g} in the accounts, and {self.recorded:g} on record: with that "
             f"{counted(more, 'more start')} {'is' if more == 1 else 'are'} equal"
@@ -46,8 +46,8 @@ class ContradictedLimit(NamedTuple):
 def other_limits(site: Site, plain: Replayed) -> Iterator[ContradictedLimit]:
     """Yield the limits that probably had other values when the jobs ran.
 
-    If more ran at once than a limit allows, the limit was wider. If a replay without given facts runs more at once than
-    the record ever had, the limit may have been narrower.
+    If more ran at once than a limit allows, the limit was wider. If a replay without given facts (`plain`) runs more at
+    once than the record ever had, the limit may have been narrower. None unless the policy is Slurm's with limits.
     """
     policy = plain.problem.policy
     if not isinstance(policy, Slurm) or site.accounts is None or not are_enforced(policy):
@@ -106,7 +106,10 @@ def _shared(of: str) -> str:
 
 
 def _most(start: Column, end: Column, weight: Column) -> float:
-    """Return the greatest weight that runs at once; a run that ends as another starts no longer counts."""
+    """Return the greatest sum of weights of runs that run at once; a run that ends as another starts counts no longer.
+
+    Runs without a start are ignored, and runs without an end never end.
+    """
     ran = ~np.isnan(start)
     end = np.where(np.isnan(end), np.inf, end)
     times = np.concatenate([start[ran], end[ran]])

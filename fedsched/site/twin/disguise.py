@@ -1,4 +1,4 @@
-"""Names of people, accounts and jobs are replaced before they are written: the same salt gives the same names."""
+"""Replaces names of people, accounts and jobs before a dump is written; the same salt gives the same replacements."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _WORD = re.compile(r"(^|\s)([A-Za-z]+)=(\S*)")
 
 
 class Disguise:
-    """Replacements of names, by a salt that only the site knows."""
+    """Replaces names in a dump's lines by hashes with a salt that only the site knows."""
 
     def __init__(self, salt: str) -> None:
         if not salt:
@@ -45,7 +45,7 @@ class Disguise:
         self._known: dict[tuple[str, str], str] = {}
 
     def name(self, kind: str, text: str) -> str:
-        """Return the replacement of a name; words that name no person or account, as "root" or "none", stay."""
+        """Return the replacement of a name: the letter `kind` and a hash; "root", "none" and the like stay."""
         if text.strip().lower() in KEPT:
             return text
         found = self._known.get((kind, text))
@@ -55,7 +55,10 @@ class Disguise:
         return found
 
     def lines(self, file: str, lines: Iterable[str]) -> Iterator[str]:
-        """Yield the lines of a file of the dump with names replaced."""
+        """Yield the lines of a file of the dump with names replaced, and comments and paths left out.
+
+        Of the configuration, only parameters that scheduling depends on are kept.
+        """
         if file == CONFIG:
             kept = (one for one in lines if OF_CONFIG.match(one) or one.startswith("Configuration data"))
             yield from (PATH.sub(r"\1/program", one) for one in kept)

@@ -1,4 +1,4 @@
-"""A dump: a new folder with what Slurm's commands print about its cluster; the commands change nothing."""
+"""Makes a dump: a new folder with what Slurm's commands print about a cluster; the commands change nothing."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def dump(
 
 
 def _known_fields() -> tuple[str, ...]:
-    """Return the wanted fields that this Slurm's sacct knows."""
+    """Return the wanted fields that this Slurm's sacct knows; raise if it lacks one that a replay needs."""
     done = subprocess.run(KNOWN_FIELDS.words, env=os.environ | ENVIRONMENT, capture_output=True, text=True)
     if done.returncode:
         raise _failed(str(KNOWN_FIELDS), done.returncode, done.stderr)
@@ -94,7 +94,7 @@ def _known_fields() -> tuple[str, ...]:
 
 
 def _read(command: Command, path: Path, disguise: Disguise | None) -> None:
-    """Run a command and write its output to a file, line by line: there may be many jobs."""
+    """Run a command and write its output to a file, disguised if asked; raise if it fails, or if sacct lists no job."""
     with (
         path.open("w", encoding="utf-8", newline="") as out,
         tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said,

@@ -24,7 +24,10 @@ HEAVIEST = (("the 1 % of users with most node-hours", 0.01), ("the next 9 %", 0.
 
 
 class Kind(NamedTuple):
-    """Jobs of a kind: how many, their mean waits in seconds, the share of equal starts, the median difference."""
+    """Figures of one group of jobs: their number, mean recorded and simulated wait in seconds, share of equal starts.
+
+    `later` is the median number of seconds by which they start later than recorded.
+    """
 
     name: str
     jobs: int
@@ -48,7 +51,10 @@ class Averages:
 
     @property
     def error(self) -> float:
-        """Return the mean absolute percentage error of the simulated average, as a share; NaN if no job waited."""
+        """Return the mean absolute percentage error of the simulated averages, as a share; NaN if no job waited.
+
+        Moments with a recorded average of 0 do not count.
+        """
         known = self.recorded > 0
         if not known.any():
             return float("nan")
@@ -57,7 +63,10 @@ class Averages:
 
 @dataclass(frozen=True, slots=True)
 class InUse:
-    """The mean number of nodes in use in each interval; days since the dump's beginning."""
+    """The mean number of nodes in use in each of many intervals, recorded and simulated, and the number of nodes.
+
+    `days` are the intervals' middles, in days since the dump's beginning.
+    """
 
     days: Column
     recorded: Column
@@ -66,7 +75,10 @@ class InUse:
 
 
 def waits(replay: Replayed) -> tuple[Column, Column]:
-    """Return how long each compared job waited since its submission, recorded and simulated, in seconds."""
+    """Return how long each compared job waited since its submission, recorded and simulated, in seconds.
+
+    A simulated wait is NaN if the job does not start.
+    """
     problem = replay.problem
     submit = replay.site.records.submit[problem.rows] - replay.site.zero
     mine = problem.compared
@@ -74,13 +86,19 @@ def waits(replay: Replayed) -> tuple[Column, Column]:
 
 
 def quantiles(replay: Replayed) -> dict[float, float]:
-    """Return quantiles of the delay of simulated starts in seconds, over the compared jobs that start."""
+    """Return, by share, quantiles of the seconds by which the compared jobs start later than recorded.
+
+    Jobs that do not start are left out. NaN if there is none.
+    """
     later = replay.later[np.isfinite(replay.later)]
     return {share: float(np.quantile(later, share)) if later.size else float("nan") for share in QUANTILES}
 
 
 def signs(replay: Replayed) -> tuple[float, float]:
-    """Return the shares of the compared jobs that start earlier, and later, than what counts as equal."""
+    """Return the shares of the compared jobs that start earlier, and later, by more than the tolerance `interval`.
+
+    A job that does not start counts as later.
+    """
     interval = replay.site.interval
     if not replay.later.size:
         return 0.0, 0.0
@@ -110,7 +128,7 @@ def _means(values: Column, first: NDArray[np.int64], last: NDArray[np.int64]) ->
 
 
 def in_use(replay: Replayed) -> InUse:
-    """Return the nodes in use over the dump's span, recorded and simulated."""
+    """Return the mean numbers of nodes in use in equal intervals of the dump's span, recorded and simulated."""
     site, problem = replay.site, replay.problem
     ends = np.where(np.isnan(site.records.end[problem.rows]), np.inf, site.records.end[problem.rows] - site.zero)
     tasks = problem.workload.tasks.astype(np.float64)
@@ -123,7 +141,7 @@ def in_use(replay: Replayed) -> InUse:
 
 
 def _mean_load(start: Column, end: Column, tasks: Column, edges: Column) -> Column:
-    """Return the mean number of tasks that run between each two consecutive edges."""
+    """Return the mean number of running tasks between each two consecutive edges; runs without a start are ignored."""
     ran = ~np.isnan(start)
 
     def area(times: Column, weights: Column) -> Column:
@@ -140,7 +158,10 @@ def _mean_load(start: Column, end: Column, tasks: Column, edges: Column) -> Colu
 
 
 def kinds(replay: Replayed) -> dict[str, list[Kind]]:
-    """Return the figures by partition, QOS, size and class of users."""
+    """Return figures of groups of the compared jobs: lists under "partition", "QOS", "size" and "users".
+
+    Users are grouped by their node-hours. A list that would be empty is left out.
+    """
     problem = replay.problem
     rows = problem.rows[problem.compared]
     records = replay.site.records
@@ -183,7 +204,7 @@ def _sizes(nodes: NDArray[np.int64]) -> tuple[list[str], NDArray[np.int64]]:
 
 
 def _classes(replay: Replayed, rows: NDArray[np.int64]) -> tuple[list[str], NDArray[np.int64]]:
-    """Return the names of user classes by node-hours of recorded runs, and the class of each job's user."""
+    """Return the names of three classes of users by node-hours of recorded runs, and each row's class as an index."""
     records = replay.site.records
     run = np.nan_to_num(records.end - records.start, nan=0.0)
     used = np.bincount(records.user, weights=run * records.nodes)

@@ -1,4 +1,4 @@
-"""The folder of a dump: its files, when it was taken, and the earliest time of its jobs."""
+"""The folder of a dump (output of Slurm's commands): its files, when it was taken, the earliest time of its jobs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_
 
 @dataclass(frozen=True)
 class Dump:
-    """A folder that `dump`, or its script, has written."""
+    """A folder that `dump`, or its script, has written; making this object raises if a needed file is missing."""
 
     folder: Path
 
@@ -51,7 +51,7 @@ class Dump:
 
     @cached_property
     def taken(self) -> float:
-        """Return when it was taken: the cluster's wall-clock time in seconds from 1970 on."""
+        """Return when the dump was taken: the cluster's wall-clock time in seconds from 1970 on."""
         match = _TAKEN.search(self.text(CONFIG))
         moment = None if match is None else wall_time_of(match[1])
         if moment is None or math.isnan(moment.seconds):
@@ -61,7 +61,7 @@ class Dump:
 
     @cached_property
     def since(self) -> float:
-        """Return the earliest time of the jobs asked for, on the same clock."""
+        """Return the earliest time of jobs that the dump asked for: wall-clock time in seconds from 1970 on."""
         match = re.search(r"^since (.*)$", self.text(MANIFEST), re.MULTILINE)
         said = match[1].strip() if match else ""
         if ago := _AGO.fullmatch(said):
@@ -73,5 +73,5 @@ class Dump:
 
 
 def dump_in(folder: str | PathLike[str] | Dump) -> Dump:
-    """Return the dump in a folder; a dump is returned as it is."""
+    """Return the dump in a folder; a `Dump` is returned as it is."""
     return folder if isinstance(folder, Dump) else Dump(Path(folder))

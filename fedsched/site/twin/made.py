@@ -1,4 +1,4 @@
-"""A made dump: files as Slurm's commands print them, of a synthetic cluster, with the troubles of real sites.
+"""Makes a synthetic dump: files as Slurm's commands print them, of an invented cluster, with troubles of real sites.
 
 The recorded starts are those of a policy of fedsched under facts that are in the files: holds, dependencies, requeued
 runs, nodes that went down, maintenance. A replay under that policy with these facts given therefore finds every start.
@@ -68,7 +68,7 @@ def made_dump(
     steps: bool | None = None,
     seed: int = 0,
 ) -> Path:
-    """Write a made dump into a new folder, and return its path.
+    """Write a synthetic dump, of an invented cluster, into a new folder, and return its path.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def made_dump(
         A new one.
     kind
         "plain": one queue. "cerit": many queues that share nodes, by how long jobs run. "ub": QOS, accounts and
-        faculties with limits. `endless`, `letters`, `others` and `steps` are those of the kind if None.
+        faculties with limits. The kind also gives `endless`, `letters`, `others` and `steps` if these are None.
     jobs, nodes, load
         The number of jobs, the number of nodes, and the load that the jobs put on these.
     policy
@@ -138,12 +138,16 @@ def made_dump(
 
 
 def _site(site: MadeSite, **given: Any) -> MadeSite:
-    """Return a kind of cluster with the given values in place of its own; None keeps its own."""
+    """Return a kind of cluster with its fields replaced by the given values that are not None."""
     return replace(site, **{name: value for name, value in given.items() if value is not None})
 
 
 def _simulated(folder: Path, facts: Facts, federation: Federation, policy: str) -> Schedule:
-    """Return the schedule; set when runs that depend on, or are requeued after, others are submitted and eligible."""
+    """Return the schedule of the jobs under a policy; set `facts.submit` and `facts.eligible` in place.
+
+    Runs that depend on other runs, or are requeued after them, get times that follow from these runs' ends. So the
+    simulation is repeated until these times no longer change, at most `ROUNDS` times.
+    """
     submit = facts.work.submit.copy()
     eligible = np.maximum(submit, facts.held)
     follows = np.flatnonzero((facts.depends >= 0) | (facts.again >= 0))
@@ -193,7 +197,7 @@ def _reasons(folder: Path, facts: Facts, schedule: Schedule, until: float) -> li
 
 
 def _parts_of_limits(folder: Path, facts: Facts) -> list[list[Part]]:
-    """Return for each run what it takes of the limits of QOS and accounts."""
+    """Return, for each run, the limits of QOS and accounts that it counts towards, with how much it takes of each."""
     accounts = Associations.read(folder / commands.ACCOUNTS, folder / commands.QOS)
     parts = Parts(accounts, {one.name: one.qos for one in facts.site.queues})
     labels, nodes = labels_of(facts), facts.work.tasks.tolist()

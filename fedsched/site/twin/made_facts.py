@@ -34,7 +34,10 @@ ACCOUNT_COUNT = 5
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """A partition: the nodes from share `first` to share `last` of all, and the longest run time (0: no limit)."""
+    """A partition of a made cluster: the nodes from share `first` to share `last` of all, the longest run time, etc.
+
+    `hours` is the longest run time (0: no limit).
+    """
 
     name: str
     hours: float = 0.0
@@ -46,7 +49,7 @@ class Queue:
     share: float = 1.0  # of the jobs that fit in it and are in no queue before it
 
     def of(self, nodes: int) -> tuple[int, int]:
-        """Return the numbers of its first and last node."""
+        """Return the numbers of its first and last node, counted from 1, in a cluster of so many nodes."""
         first = min(int(self.first * nodes), nodes - 1)
         return first + 1, max(first + 1, int(self.last * nodes))
 
@@ -86,7 +89,10 @@ class MadeSite:
     def queues_of(
         self, limit: NDArray[np.float64], tasks: NDArray[np.int64], nodes: int, rng: np.random.Generator
     ) -> NDArray[np.int64]:
-        """Return the queue of each job: the first one with enough time and nodes that also draws it by its share."""
+        """Return the index of each job's queue: the first with enough time and nodes that also draws it by its share.
+
+        Jobs that no queue draws are in the last one.
+        """
         found = np.full(len(limit), len(self.queues) - 1)
         for k in range(len(self.queues) - 2, -1, -1):
             queue = self.queues[k]
@@ -147,7 +153,7 @@ LONGEST = 86_400.0  # seconds of a job
 
 @dataclass(slots=True)
 class Facts:
-    """The drawn facts about the jobs, one row a run; times are on the jobs' clock."""
+    """The drawn facts about the jobs of a made cluster, one row a run; times are seconds of the jobs' clock."""
 
     site: MadeSite
     work: Workload
@@ -209,7 +215,10 @@ def drawn_facts(
 
 
 def _add_queues(facts: Facts, nodes: int, rng: np.random.Generator) -> None:
-    """Draw which jobs have no time limit, the queue of each job, and which jobs get the limit of their queue."""
+    """Draw which jobs have no time limit, the queue of each job, and which jobs get the limit of their queue.
+
+    The facts are changed in place.
+    """
     site, jobs = facts.site, len(facts.work)
     if site.endless:
         facts.limit[rng.random(jobs) < site.endless] = YEAR
@@ -251,12 +260,12 @@ def _supports(policy: str, feature: str) -> bool:
 
 
 def ids_of(facts: Facts) -> NDArray[np.int64]:
-    """Return a unique number of each run."""
+    """Return a unique number for each run."""
     return np.arange(1, len(facts.work) + 1) + 1000
 
 
 def labels_of(facts: Facts) -> dict[str, NDArray[Any]]:
-    """Return user, account, QOS and partition of each run."""
+    """Return, by label, the names of the user, account, QOS and partition of each run."""
     users = facts.user.tolist()
     found = {
         "user": [f"u{user}" for user in users],
@@ -295,16 +304,16 @@ def job_id_text(facts: Facts, number: NDArray[np.int64], row: int) -> str:
 
 
 def full_limits(parts: Sequence[Sequence[Part]], start: Column, finish: Column, moment: Column) -> list[str]:
-    """Return which limit was full for each job at a given moment, "" if none was.
+    """Return, for each job, Slurm's reason for the first limit that was full for it at its moment, "" if none was.
 
     Parameters
     ----------
     parts
-        What each job takes of which limits.
+        The limits that each job counts towards, with how much it takes of each.
     start, finish
-        When it ran; NaN if it did not.
+        When each job ran; NaN if it did not.
     moment
-        The moment of each job; NaN: the job is skipped.
+        The moment of each job; NaN skips the job.
     """
     members: dict[str, list[tuple[int, float]]] = {}
     for row, taken in enumerate(parts):
@@ -324,7 +333,7 @@ def full_limits(parts: Sequence[Sequence[Part]], start: Column, finish: Column, 
 
 
 def reason_of(limit: str) -> str:
-    """Return Slurm's reason for a job that waits for a limit named like `grptres=cpu of account 'a1'`."""
+    """Return Slurm's reason, such as AssocGrpCpuLimit, for a job that waits for `grptres=cpu of account 'a1'`."""
     name, _, whose = limit.partition(" of ")
     field, _, resource = name.partition("=")
     of = "QOS" if whose.startswith("QOS") else "Assoc"

@@ -1,4 +1,4 @@
-"""The files of a made dump: what Slurm's commands would print about its cluster, its jobs and its queue."""
+"""Writes the files of a made dump: what Slurm's commands would print about its cluster, its jobs and its queue."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ OF_QOS = ("GrpTRES", "GrpJobs", "MaxTRES", "MaxWall", "MaxTRESPU", "MaxJobsPU", 
 
 
 def clock(seconds: NDArray[np.float64]) -> list[str]:
-    """Return times as Slurm prints them; Unknown for NaN and infinity."""
+    """Return times in seconds since 1970 as texts, as Slurm prints them; "Unknown" for NaN and infinity."""
     known = np.where(np.isfinite(seconds), seconds, 0).astype("int64").astype("datetime64[s]")
     texts = np.datetime_as_string(known, unit="s").tolist()
     return [text if there else "Unknown" for text, there in zip(texts, np.isfinite(seconds).tolist(), strict=True)]
 
 
 def write_machine(folder: Path, site: MadeSite, nodes: int, booted: str, taken: str, priority: str) -> None:
-    """Write what scontrol prints of configuration, nodes and queues, and what sacctmgr prints of QOS."""
+    """Write what scontrol prints of configuration, nodes, queues and (no) reservations, and sacctmgr of QOS."""
     weight = 500 if len(site.queues) > 1 else 0
     config = CONFIG.format(
         taken=taken, booted=booted, cluster=CLUSTER, priority=priority, enforced=site.enforced, partitions=weight
@@ -96,7 +96,7 @@ def _partition(queue: Queue, nodes: int, *, default: bool) -> str:
 
 
 def _cells(limits: Limits, columns: tuple[str, ...], nodes: int) -> str:
-    """Return limits as cells of sacctmgr's table, empty if there is none."""
+    """Return limits as cells of sacctmgr's table, joined by "|"; the cell of a limit that is not set is empty."""
     return "|".join(
         "" if name not in limits
         else f"cpu={CORES * int(limits[name] * nodes)}" if "TRES" in name
@@ -175,7 +175,7 @@ FIRST_BASIC_PRIORITY = 4_294_901_759  # priority/basic's first one
 def queue_priorities(
     submit: Column, eligible: Column, points: Column, now: float, *, in_order: bool
 ) -> NDArray[np.int64]:
-    """Return the priorities of waiting jobs: by age, queue and QOS, or in order of submission."""
+    """Return the priorities of waiting jobs: by age, queue and QOS or, with `in_order`, by order of submission."""
     if in_order:
         return FIRST_BASIC_PRIORITY - np.argsort(np.argsort(submit, kind="stable"), kind="stable")
     age = np.clip((now - eligible) / AGE_LIMIT, 0.0, 1.0)
@@ -200,7 +200,10 @@ def queue_reasons(
 
 
 def node_lists(sizes: Sequence[int], bounds: Sequence[tuple[int, int]]) -> list[str]:
-    """Return a node list for each of several jobs that run at once, within the bounds of its queue; bounds nest."""
+    """Return a node list for each of several jobs that run at once: different nodes, within the bounds of its queue.
+
+    Jobs with the narrowest bounds choose first, since bounds nest.
+    """
     taken: set[int] = set()
     found = [""] * len(sizes)
     for k in sorted(range(len(sizes)), key=lambda k: bounds[k][1] - bounds[k][0]):
@@ -285,7 +288,7 @@ def write_jobs(
 def write_queue(
     folder: Path, facts: Facts, schedule: Schedule, until: float, reasons: list[str], *, in_order: bool
 ) -> None:
-    """Write what squeue prints of the jobs that run or wait at a time."""
+    """Write what squeue prints of the jobs that run or wait at the time `until`."""
     number = numbers_of(facts)
     begun, over = schedule.start <= until, schedule.finish <= until
     gone = (facts.gone >= 0) & (facts.gone <= until)

@@ -1,4 +1,4 @@
-"""The page of a replay: recorded beside simulated figures, causes of starts that differ, and unexplained starts."""
+"""Writes the HTML page of a replay: recorded beside simulated figures, causes of starts that differ, and the rest."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ LISTED = 50
 
 
 def write(found: Explained, path: str | PathLike[str], *, title: str = "", repeat: str = "") -> None:
-    """Write the page; after an error the file is unchanged."""
+    """Write the HTML page of a replay to a file; after an error the file is unchanged."""
     text = page(found, title=title, repeat=repeat)
     with atomic_text(path) as out:
         out.write(text)
 
 
 def page(found: Explained, *, title: str = "", repeat: str = "") -> str:
-    """Return the page as HTML."""
+    """Return the page of a replay as HTML; `repeat` is the command that makes it again, "" to leave that out."""
     site = found.site
     heading = title or f"{site.machine.conf.name} and its twin"
     sections = {
@@ -136,7 +136,7 @@ def _causes(found: Explained) -> str:
 
 
 def _named(name: str) -> Markup:
-    """Return a table cell with a cause, and below it its explanation."""
+    """Return a table cell, as HTML, with the name of a cause and its explanation below."""
     about = REPLAY_FACTS.get(name, ABOUT.get(name, ""))
     return Markup(f'{escape(name)}<br><span class="soft">{escape(about)}</span>')
 
@@ -191,7 +191,7 @@ def _notes(found: Explained) -> str:
 
 
 def waits_over_time(found: Averages, ax: Any = None) -> Any:
-    """Return the axes with the moving averages of waits."""
+    """Plot the moving averages of recorded and simulated waits, in hours, and return the axes."""
     ax = style.axes(ax, size=(6.5, 2.7))
     for values, colour, dash, name in (
         (found.recorded, RECORDED, "-", "recorded"),
@@ -205,7 +205,7 @@ def waits_over_time(found: Averages, ax: Any = None) -> Any:
 
 
 def nodes_in_use(found: InUse, ax: Any = None) -> Any:
-    """Return the axes with the nodes in use."""
+    """Plot the nodes in use over time, recorded and simulated, and return the axes."""
     ax = style.axes(ax, size=(6.5, 2.7))
     ax.fill_between(found.days, found.recorded, color=RECORDED, alpha=0.25, linewidth=0, label="recorded")
     ax.plot(found.days, found.simulated, color=SIMULATED, linewidth=1.2, label="simulated")
@@ -217,7 +217,10 @@ def nodes_in_use(found: InUse, ax: Any = None) -> Any:
 
 
 def differences(replays: dict[str, Replayed], ax: Any = None) -> Any:
-    """Return the axes with the cumulative share of starts by their distance from the recorded ones, in seconds."""
+    """Plot the cumulative share of starts by their distance from the recorded ones, in seconds; return the axes.
+
+    There is one curve for each replay.
+    """
     ax = style.axes(ax, size=(6.5, 2.7))
     for k, (name, replay) in enumerate(replays.items()):
         away = np.sort(np.abs(replay.later[np.isfinite(replay.later)]))

@@ -1,4 +1,4 @@
-"""The jobs of a dump as sacct prints them: what they asked for, and when they started and ended."""
+"""Reads the jobs of a dump as sacct printed them: what they asked for, and when they started and ended."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Records:
         return len(self.id)
 
     def take(self, rows: NDArray[np.int64]) -> Records:
-        """Return these runs."""
+        """Return the records of the runs in these rows."""
 
         def of(value: Any) -> Any:
             if isinstance(value, dict):
@@ -93,7 +93,10 @@ class Records:
 
 
 def records_of(dump: Dump, cluster: str) -> Records:
-    """Return a cluster's runs in a dump, in order of submission."""
+    """Return a cluster's runs in a dump, in order of submission, without runs with no submit time or no node.
+
+    If no run names the cluster, all runs are taken as its own.
+    """
     parser = parse_dump(dump.path(JOBS), unit="nodes", texts=Texts(KEPT_COLUMNS))
     read = parser.columns()
     if not read or not len(read["submit"]):
@@ -207,7 +210,7 @@ def _records_from(
 
 
 def _first(read: dict[str, Column], *names: str) -> Column:
-    """Return the values of the first column; missing ones come from the next columns, else they are 0."""
+    """Return for each run the value of the first of these columns that has a positive one; 0 if none has."""
     found = np.full(len(read["submit"]), np.nan)
     for name in names:
         if name in read:
@@ -217,7 +220,7 @@ def _first(read: dict[str, Column], *names: str) -> Column:
 
 
 def _texts(texts: Texts, read: dict[str, Column], name: str) -> NDArray[Any]:
-    """Return the texts of a column, "" if missing; a state is cut to its first word."""
+    """Return each run's text in a column, "" if it is missing or says "none"; a state is reduced to its full name."""
     codes = read.get(PREFIX + name)
     if codes is None:
         return np.full(len(read["submit"]), "", dtype=object)
@@ -229,7 +232,7 @@ def _texts(texts: Texts, read: dict[str, Column], name: str) -> NDArray[Any]:
 
 
 def _other_resources(read: dict[str, Column]) -> NDArray[Any]:
-    """Return each run's requests beside nodes, CPUs and memory in words: GPUs, licences, other devices."""
+    """Return each run's requests beside nodes, CPUs and memory (GPUs, licences, devices), joined by ";", or ""."""
     asked = {f"licence {name.partition('.')[2].lower()}": read[name] > 0 for name in read if field_of(name) == "pools"}
     demands = np.nan_to_num(read["demands"]).astype(np.int64)
     asked["gres/gpu"] = demands & Demand.GPU != 0

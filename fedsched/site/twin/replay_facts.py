@@ -38,10 +38,11 @@ OF_SIZES = ("cpu", "node", "tres", "mem", "gres", "billing")
 
 
 def default_facts(site: Site, *, clocks: bool = True, limits: bool = True) -> tuple[str, ...]:
-    """Return the facts that a replay takes as given by default: those that matter for this dump.
+    """Return the names of the facts that a replay takes as given by default: those that matter for this dump.
 
-    Clocks are given only to Slurm's own scheduler. Effects of limits are given only to policies that do not enforce
-    limits.
+    The starts of jobs submitted before the dump are never given by default. `clocks` says whether the clocks may be
+    given, which only Slurm's own scheduler has. `limits` says whether effects of limits may be given, which a policy
+    that enforces limits must not get.
     """
     left = {BEFORE, *(() if clocks else ("clocks",)), *(() if limits else (LIMIT,))}
     return tuple(name for name in REPLAY_FACTS if name not in left and matters(site, name))
@@ -56,7 +57,7 @@ def checked_facts(given: Collection[str]) -> tuple[str, ...]:
 
 
 def matters(site: Site, name: str) -> bool:
-    """Return whether a fact changes anything in the replay of a dump."""
+    """Return whether a dump has something on record for a fact, so that giving it may change a replay."""
     if name == "clocks":
         return bool(passes_of(site).size)
     if name == "node down":
@@ -67,7 +68,7 @@ def matters(site: Site, name: str) -> bool:
 
 
 def runs_with_fact(site: Site, name: str) -> Mask:
-    """Return the runs that a fact is about: taking it as given tells something about these runs themselves."""
+    """Return which runs a fact is about: taking it as given tells a replay something about these runs themselves."""
     records = site.records
     begun = np.where(np.isnan(records.begin), records.submit, np.maximum(records.begin, records.submit))
     later = records.eligible > begun + JITTER
@@ -93,13 +94,16 @@ def runs_with_fact(site: Site, name: str) -> Mask:
 
 
 def held_runs(site: Site) -> Mask:
-    """Return which runs were held until they were eligible, by Slurm's reason JobHeld…."""
+    """Return which runs were held until they became eligible, as Slurm's reason JobHeld… says."""
     by_hand = np.array([text.startswith("JobHeld") for text in site.records.reason.tolist()], dtype=np.bool_)
     return by_hand & runs_with_fact(site, "held")
 
 
 def begins_of(site: Site, given: Collection[str]) -> Column:
-    """Return the earliest start of each run, on the jobs' clock; 0 = as soon as it is submitted."""
+    """Return the earliest start of each run with these facts given, in seconds of the jobs' clock; 0 if unrestricted.
+
+    Runs that waited as the dump begins start no earlier than that.
+    """
     records, zero = site.records, site.zero
     begin = np.where(np.isnan(records.begin), 0.0, records.begin - zero)
     waited = (records.submit < site.since) & ~(records.start < site.since)
@@ -139,9 +143,10 @@ def _is_limit(reason: str) -> bool:
 
 
 def _times_with_room(records: Records) -> Column:
-    """Return when recorded runs of other jobs had left room for each run that waited for a limit.
+    """Return, for each run that waited for a limit, when recorded runs of other jobs left enough of the limit for it.
 
-    The value of a limit is unknown: the greatest recorded use at once is taken for it. Other runs get −∞.
+    It is a wall-clock time. The value of a limit is unknown: the greatest recorded use at once is taken for it. Runs
+    that waited for no limit, and those for which there is no such time, get −∞.
     """
     found = np.full(len(records), -np.inf)
     rows = np.flatnonzero(_limited(records))

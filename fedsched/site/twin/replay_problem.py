@@ -1,4 +1,4 @@
-"""The jobs of a dump as a workload: those that ran or waited as it begins, and later ones, with the given facts."""
+"""Builds the problem that a replay simulates: a dump's jobs as a workload with the given facts, machine and policy."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ CALLED = {"after": "conditions between jobs", "cancel_at": "cancellations in the
 
 @dataclass(frozen=True, slots=True)
 class ReplayProblem:
-    """A workload on a machine under a policy; `rows` are the rows of its jobs in the records."""
+    """What a replay simulates: a workload on a machine under a policy; `rows` are its jobs' rows in the records."""
 
     workload: Workload
     federation: Federation
@@ -66,7 +66,10 @@ class ReplayProblem:
 
 
 def policy_of(site: Site, policy: str | Policy | Slurm = SLURM) -> Policy | Slurm:
-    """Return a policy by its name; "slurm" is Slurm's scheduler with the dump's own configuration and accounts."""
+    """Return the policy of this name, or the given policy object.
+
+    "slurm" is Slurm's scheduler with the dump's own configuration and accounts.
+    """
     if isinstance(policy, str) and policy.lower() == SLURM:
         try:
             return Slurm(site.machine.conf, assoc=site.accounts, epoch=int(site.zero))
@@ -87,14 +90,14 @@ def enforces_limits(site: Site, policy: str | Policy | Slurm) -> bool:
 
 
 def unsupported_features(policy: str | Policy | Slurm) -> tuple[str, ...]:
-    """Return which features of jobs and machines a policy does not support."""
+    """Return which of `FEATURES` of jobs and machines a policy does not support; all but Slurm's support all."""
     if not is_slurm(policy):
         return ()
     return tuple(feature for feature in FEATURES if _refused(feature))
 
 
 def _refused(feature: str) -> bool:
-    """Return whether Slurm's policy refuses a feature, by checking two jobs that have it."""
+    """Return whether Slurm's policy refuses a feature, by checking a small problem that has it."""
     line = Line("here", {"nodename": "n1"})
     conf = SlurmConf("here", {"prioritytype": "priority/basic"}, {"n1": line}, {}, {})
     federation = federation_of(conf)
@@ -112,7 +115,11 @@ def _refused(feature: str) -> bool:
 
 
 def policy_in(folder: Path, policy: str, *, zero: int) -> str | Slurm:
-    """Return a policy by its name, for a dump without jobs: made dumps need it before their jobs are written."""
+    """Return, for "slurm", Slurm's policy as the dump in a folder configures it; else return the policy's name.
+
+    It works without the dump's jobs: made dumps need the policy before their jobs are written. `zero` is second 0 of
+    the jobs' clock, in seconds since 1970.
+    """
     if policy != SLURM:
         return policy
     dump = Dump(folder)
@@ -213,10 +220,10 @@ def replay_problem_of(
 def _within_limits(
     site: Site, policy: Slurm, workload: Workload, rows: NDArray[np.int64], notes: list[str]
 ) -> tuple[NDArray[np.int64], Slurm]:
-    """Return which jobs stay, and the policy that admits jobs which alone exceed a limit of today but did start.
+    """Return the rows of the workload that stay, and a policy that admits jobs which exceed a limit but did start.
 
-    Jobs that alone exceed a limit and never started are dropped: they would wait for ever. On shared nodes, limits
-    count the CPUs of jobs.
+    Meant are jobs that alone, without any other job, exceed a limit of today. Those that never started are dropped,
+    since they would wait for ever; `notes` get a line on both. On shared nodes, limits count the CPUs of jobs.
     """
     records = site.records
     if site.machine.shared:
@@ -235,14 +242,20 @@ def _within_limits(
 
 
 def _slurm_at_begin(site: Site, policy: Slurm, waited: NDArray[np.bool_], begin: Column, *, clocks: bool) -> Slurm:
-    """Return Slurm's policy as the dump begins: waiting jobs keep their ages; `clocks` takes the recorded clocks."""
+    """Return Slurm's policy for a replay from the dump's begin: jobs that waited then keep the ages that they had.
+
+    With `clocks`, it runs its passes at the recorded times.
+    """
     given = _recorded_clocks(site, policy) if clocks else policy.clocks
     ensemble = 1 if clocks else policy.ensemble
     return replace(policy, clocks=given, aged=_ages(site, waited, begin), ensemble=ensemble)
 
 
 def _ages(site: Site, waited: NDArray[np.bool_], begin: Column) -> dict[int, float]:
-    """Return the ages in seconds of jobs that waited as the dump begins: from eligible to their earliest start."""
+    """Return, by id, the ages in seconds of jobs that waited as the dump begins: from eligible to earliest start.
+
+    Jobs without a positive age are left out.
+    """
     seconds = begin - (site.records.eligible - site.zero)
     rows = np.flatnonzero(waited & (seconds > 0.0))  # no age if the time of eligibility is unknown
     return dict(zip(site.records.id[rows].tolist(), seconds[rows].tolist(), strict=True))
@@ -262,7 +275,10 @@ def _recorded_clocks(site: Site, policy: Slurm) -> Clocks:
 
 
 def _last_tick_before(site: Site, policy: Slurm) -> float | None:
-    """Return when usage was last decayed before second 0, in step with slurmctld's start; None if that is unknown."""
+    """Return when usage was last decayed before second 0, in seconds of the jobs' clock (so below 0).
+
+    Decays are in step with slurmctld's start. None if that is unknown, or priorities are not multifactor.
+    """
     if (booted := _booted(site)) is None or not policy.priority.multifactor:
         return None
     period = policy.priority.calc_period
@@ -270,7 +286,10 @@ def _last_tick_before(site: Site, policy: Slurm) -> float | None:
 
 
 def _main_passes(site: Site, policy: Slurm) -> tuple[float, ...] | None:
-    """Return the times of the main scheduler's full passes, in step with slurmctld's start; None if that is unknown."""
+    """Return the times of the main scheduler's full passes until the dump's end, in seconds of the jobs' clock.
+
+    They are in step with slurmctld's start. None if that is unknown, or if there are no such passes.
+    """
     interval = policy.parameters.numbers["sched_interval"]
     if (booted := _booted(site)) is None or interval <= 0:
         return None
@@ -284,9 +303,9 @@ def _booted(site: Site) -> float | None:
 
 
 def _sizes(site: Site, policy: Policy | Slurm, notes: list[str]) -> dict[str, NDArray[np.int64]] | None:
-    """Return the requested numbers of nodes where they differ from the allocated ones; None if nothing uses them.
+    """Return, as a column of the workload, the requested numbers of nodes that differ from the allocated ones, else 0.
 
-    Slurm's multifactor priority counts the requested nodes.
+    Slurm's multifactor priority counts the requested nodes. None if the policy does not, or if none differs.
     """
     records = site.records
     if not isinstance(policy, Slurm) or not policy.priority.multifactor or policy.priority.size == 0:
@@ -343,7 +362,10 @@ def _labels(site: Site, machine: Federation, given: Collection[str], notes: list
 def without_unsupported(
     workload: Workload, federation: Federation, policy: Policy | Slurm, notes: list[str]
 ) -> tuple[Workload, Federation]:
-    """Return jobs and machine without the features that the policy does not support; `notes` get a line for each."""
+    """Return jobs and machine without the features that the policy does not support; `notes` get a line for each.
+
+    Jobs that may be cancelled are left out if the policy does not support cancellations.
+    """
     for feature in unsupported_features(policy):
         if feature == "calendar" and federation.calendar:
             notes.append(_given_up(feature, workload, federation))

@@ -51,12 +51,12 @@ class Replayed:
 
     @cached_property
     def equal(self) -> NDArray[np.bool_]:
-        """Return which compared jobs start as recorded, within one interval of backfill passes."""
+        """Return, for each compared job, whether it starts as recorded, within one interval of backfill passes."""
         return np.abs(self.later) <= self.site.interval
 
     @property
     def share(self) -> float:
-        """Return the share of the compared starts that are equal."""
+        """Return the share of the compared starts that are equal to the recorded ones; 1 if none is compared."""
         return float(self.equal.mean()) if self.equal.size else 1.0
 
     @property
@@ -73,7 +73,7 @@ def replay(
     given: Collection[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Replayed:
-    """Simulate the jobs of a dump anew, from the jobs that ran and waited as it begins.
+    """Simulate the jobs of a dump anew, from those that ran and waited as it begins, and return both schedules.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A site as its dump describes it: machine, runs, accounts and downtimes, each read once."""
+"""A site (a real cluster) as its dump describes it: machine, runs of jobs, accounts and downtimes, each read once."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ QOS_OF_PARTITIONS = "QOS of "
 
 
 def accounts_of(dump: Dump, records: Records, cluster: str) -> tuple[Associations | None, list[str]]:
-    """Return the accounts (None if the dump has none), and in words what was added to them.
+    """Return a dump's accounts (None if it has none), and notes on what was added to them.
 
     Users, accounts and QOS that jobs name but sacctmgr no longer has are added: users and accounts with one share, QOS
     with priority 0.
@@ -148,7 +148,7 @@ class Site:
 
     @property
     def limits(self) -> NDArray[np.float64]:
-        """Return the time limit of every run in seconds: its own, else its partition's, else a year."""
+        """Return the time limit of every run in seconds: its own, else its partition's, else a year; at most a year."""
         longest = {one.name: one.max_time for one in self.federation.partitions}
         usual = [longest.get(name, np.inf) for name in self.records.labels["partition"].tolist()]
         own = self.records.limit
@@ -157,9 +157,9 @@ class Site:
         return np.minimum(np.where(none, usual, own), YEAR)
 
     def at(self, since: float, until: float) -> Site:
-        """Return the site as if its dump began at `since`, with the jobs that wait or run from then to `until`.
+        """Return the site as if its dump began at `since`, with only the jobs that wait or run from then to `until`.
 
-        Both are wall-clock times. `end` does not change; second 0 of the jobs may.
+        Both are wall-clock times. The time at which the dump was taken does not change; second 0 of the jobs may.
         """
         records = self.records
         there = (records.submit <= until) & ~(records.end <= since)
@@ -188,12 +188,12 @@ def _moved(downtime: Downtime, seconds: float) -> Downtime:
 
 
 def read_site(folder: str | PathLike[str] | Dump, changes: Mapping[str, str] | None = None) -> Site:
-    """Return what the dump in a folder says.
+    """Return the site that the dump in a folder describes; raise if the dump is incomplete or has no jobs.
 
     Parameters
     ----------
     folder
-        What `fedsched twin dump` has written.
+        The folder that `fedsched twin dump` has written.
     changes
         Parameters that replace those of the configuration, by name in small letters.
     """
@@ -221,12 +221,12 @@ def read_site(folder: str | PathLike[str] | Dump, changes: Mapping[str, str] | N
 
 
 def notes_on_jobs(records: Records) -> list[str]:
-    """Return one line that names the requests of jobs that replays ignore; no line if there are none."""
+    """Return a list with one note that names the requests of jobs that replays ignore; empty if there are none."""
     return [f"not modelled of the jobs: {'; '.join(records.beyond)}"] if records.beyond else []
 
 
 def _unmodelled_of_machine(machine: Machine) -> list[str]:
-    """Return what the model leaves out of the machine; the policy's own notes cover the scheduler."""
+    """Return notes on what the model leaves out of the machine, without what the policy's own notes say."""
     facts = (*left_out_of(machine.federation.partitions), *assumed_of(machine.federation.partitions))
     mine = [one for one in facts if "of Slurm's own scheduler" not in one and not one.endswith(GIVEN_WHOLE)]
     return [one for one in mine if not one.startswith(QOS_OF_PARTITIONS)]
@@ -238,7 +238,10 @@ def qos_of_partitions(machine: Machine) -> list[str]:
 
 
 def admitting_all_jobs(federation: Federation) -> Federation:
-    """Return the machine with partitions that admit every job: Slurm has already admitted the recorded ones."""
+    """Return the machine with partitions that admit every job, whatever its time limit, size, account or QOS.
+
+    Slurm has already admitted the recorded jobs.
+    """
     partitions = tuple(
         replace(one, max_time=float("inf"), default_time=None, min_nodes=1, max_nodes=None, accounts=(), qos=())
         for one in federation.partitions
