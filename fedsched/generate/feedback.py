@@ -23,14 +23,14 @@ NOBODY = -1.0
 
 @dataclass(frozen=True, slots=True)
 class Sessions:
-    """How a user's submits are split into sessions: more than `gap` seconds without a submit end a session [45].
+    """A rule that splits each user's submits into sessions: a session ends after more than `gap` seconds without one.
 
-    The rule is that of Zakay and Feitelson (MASCOTS 2014).
+    The rule is that of Zakay and Feitelson (MASCOTS 2014), as in reading 45.
 
     Parameters
     ----------
     gap
-        The number of seconds without a submit that ends a session.
+        The seconds between two submits of a user above which the second begins a new session.
 
     Examples
     --------

@@ -166,7 +166,7 @@ def _runtimes(tasks: NDArray[np.int64], parameters: Parameters, rng: np.random.G
 
 
 def daily_cycle(parameters: Parameters) -> NDArray[np.float64]:
-    """Return 48 weights for the half hours of a day, from midnight on, with mean 1: more jobs arrive if it is large."""
+    """Return the relative rate of arrivals in each of the 48 half hours of a day, from midnight on; the mean is 1."""
     from scipy.stats import gamma
 
     cycle = gamma(parameters.anum, scale=parameters.bnum)

@@ -113,7 +113,10 @@ def plan(federation: Federation, *, jobs: int, within: str = "speed", seed: int 
 
 
 def _cut_up(whole: Piece, parts: int, rng: np.random.Generator) -> list[Piece]:
-    """Return the `parts` pieces of a rectangle: it is cut in two at random, and each side again into its share."""
+    """Return the `parts` pieces into which a rectangle is cut: in two at a random place, then each half likewise.
+
+    The numbers of pieces of the two halves are drawn in proportion to their areas.
+    """
     pieces = []
     todo = [(whole, parts)]
     while todo:

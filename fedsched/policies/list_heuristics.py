@@ -44,7 +44,10 @@ HEURISTICS: Mapping[str, str] = MappingProxyType(
 
 
 class OpenShapes(NamedTuple):
-    """Alternative shapes of all jobs as flat arrays, job by job; a list heuristic chooses one for each job [68]."""
+    """Alternative shapes of all jobs as flat arrays, job by job; a list heuristic chooses one for each job.
+
+    See reading 68.
+    """
 
     first: Ints  # index of each job's first shape, and the number of shapes at the end
     which: Ints  # index of the shape among the job's alternatives

@@ -1,4 +1,7 @@
-"""Sites (one or more clusters) to which list heuristics bind jobs, with the predicted times of free nodes [26]."""
+"""Sites (one or more clusters) to which list heuristics bind jobs, with the predicted times of free nodes.
+
+See reading 26.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +62,7 @@ class Site:
         self.latest = np.array([tables[k].times[0] for k in cluster_of[self.groups].tolist()])
 
     def predict(self, now: float, tasks: Ints, estimate: Floats, sigma: Floats) -> tuple[Floats, Floats, Ints]:
-        """Return the earliest completion of each job here, with its start and level [26]; the jobs have no caps.
+        """Return the earliest completion of each job here, with its start and its level; the jobs have no caps.
 
         No job starts before `now` or before the last start in a cluster that it uses. Completion and start are infinite
         if a job never fits.

@@ -99,7 +99,7 @@ class Habits:
     def drawn(self, jobs: Sequence[SlurmJob], limits: Column, now: float, rng: np.random.Generator) -> Column:
         """Return a random run time for each job, in seconds: longer than it has run so far, and alike for alike jobs.
 
-        Jobs of a user with the same nodes and limit are mostly the same program on other data, so they draw one common
+        Jobs of a user with the same nodes and limit are mostly the same program on other data. So they draw one common
         quantile of the user's run times. Each takes that quantile of the run times that are still possible for it.
         """
         place: dict[tuple[str, int, float], float] = {}

@@ -1,4 +1,7 @@
-"""Measures how good forecasts are: they are made for moments of a dump from what was known then, and compared."""
+"""Measures how good forecasts are: makes them for past moments from what was known then, and compares with the record.
+
+The past is that of a dump of Slurm's output.
+"""
 
 from __future__ import annotations
 

@@ -79,7 +79,10 @@ def without_forecast(asked: Mapping[int, str]) -> list[str]:
 
 
 def notes_of(queue: Queue, unknown: Mapping[int, str]) -> list[str]:
-    """Return notes on how many jobs have no forecast, and why; none if `unknown`, by job number, has none."""
+    """Return notes on how many of the queue's waiting jobs have no forecast, and why; none if all have one.
+
+    `unknown` says, by job number, what keeps each of these jobs from starting.
+    """
     jobs = [job for job in queue.waiting if job.number in unknown]
     asked = {job.number: not_modelled(job) for job in jobs}
     others = [job for job in jobs if not asked[job.number]]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class SetByHandError(SteerError):
-    """A job's Nice was changed outside fedsched, or its priority was set by hand and no longer follows its Nice."""
+    """Error: a job's Nice was changed outside fedsched, or its priority was set by hand and ignores its Nice."""
 
     def __init__(self, job: SlurmJob, what: str) -> None:
         super().__init__(f"Job {job.target}: {what}; it is left alone from now on (--leave {job.number}).")

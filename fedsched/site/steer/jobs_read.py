@@ -65,10 +65,10 @@ def jobs_of_json(printed: str) -> Jobs:
 
 
 def _jobs(rows: Iterable[tuple[Any, frozenset[str], Callable[[], SlurmJob]]]) -> Jobs:
-    """Return the jobs that can be read, and those that cannot; raise if some cannot be and none can.
+    """Return the jobs that can be read, and those that cannot, by number; raise the first failure if all reads fail.
 
     Each row is a job's number, its states, and the function that reads it. Jobs in state REVOKED are skipped. A job
-    that cannot be read and has no readable number raises as well.
+    that cannot be read and has no readable number raises at once.
     """
     jobs: list[SlurmJob] = []
     unread: dict[int, Unread] = {}
@@ -159,7 +159,10 @@ def _start(times: Mapping[str, float], states: frozenset[str], where: str) -> fl
 
 
 def _limit(minutes: float | None, where: str) -> float:
-    """Return in seconds a time limit given in minutes; infinite if it is None or 0, which sbatch takes as no limit."""
+    """Return in seconds a time limit given in minutes; infinite if it is None or 0, which sbatch takes as no limit.
+
+    Raise if it is negative.
+    """
     if minutes is not None and minutes < 0:
         raise SteerError(f"{where}: time_limit={minutes:g} must be 0 minutes or more.")
     return 60.0 * minutes if minutes else math.inf
@@ -268,7 +271,10 @@ def _count_tasks(tasks: str, where: str) -> int:
 
 
 def _moment(value: Any, name: str, where: str) -> float:
-    """Return a time in seconds since 1970; NaN if it is 0, by which Slurm means that there is none."""
+    """Return a time in seconds since 1970; NaN if it is 0, by which Slurm means that there is none.
+
+    Raise if it is negative or too late to be a time in seconds.
+    """
     found = number(value)
     if not found or math.isinf(found):
         return math.nan

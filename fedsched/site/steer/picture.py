@@ -71,7 +71,6 @@ class Picture:
 
         Starts are in seconds since 1970. `order` lists the waiting rows.
 
-
         For a job with several tasks, this is the start of the last one. As in Slurm's backfill, each row in turn gets
         the earliest reservation that delays no row before it, by requested times. Without backfilling, no row starts
         before the rows ahead of it.

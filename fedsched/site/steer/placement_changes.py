@@ -73,7 +73,7 @@ class PlacementUndo:
     def follow(self, queues: Mapping[str, Queue], told: Callable[[str], None] = lambda _: None) -> None:
         """Drop the entries of jobs that no longer wait on the cluster that they were given.
 
-        An entry is ignored, but kept, if its job number now belongs to another user.
+        An entry is kept, but ignored, if its job number now belongs to another user, or if its job cannot be read.
 
         Parameters
         ----------
@@ -126,9 +126,9 @@ def _placed_jobs(queues: Mapping[str, Queue], jobs: Mapping[int, FormerPlacement
 
 
 def placing_commands(one: Placement, now: float) -> list[Command]:
-    """Return the commands that place a job: one restricts it to its cluster, then one sets its begin time to now.
+    """Return the commands that place a job: one restricts it to its cluster, the next sets its begin time to now.
 
-    The cluster is set first, so that no other cluster starts the job; not at all if the job has no other cluster.
+    In this order no other cluster starts the job. The first command is left out if no other cluster may start it.
     """
     cluster = [] if one.job.siblings == (one.cluster,) else [bind(one.job.target, one.cluster)]
     return [*cluster, begin_at(one.job.target, now)]

@@ -19,9 +19,9 @@ TELLING = 1.0  # seconds of the mean wait that a plan must save
 
 
 def gaps_in_words(drift: Mapping[str, int]) -> str:
-    """Return in words by how much consecutive priorities must differ: by more than they may drift, which is explained.
+    """Return in words how far apart consecutive priorities must be, and by how much each cause may move them meanwhile.
 
-    `drift` is by how much each cause may move priorities apart.
+    `drift` has that amount for each cause; the distance must be above their sum.
     """
     moved = sum(drift.values())
     said = f"priorities {moved + 1:,} apart"

@@ -362,9 +362,10 @@ class _Planner:
         return list({job.number: job for job in (self.picture.jobs[row] for row in rows)}.values())
 
     def _repair(self, order: list[SlurmJob], niceties: dict[int, int]) -> _Candidate:
-        """Return the best candidate found by moving, again and again, the first job after its deadline ahead.
+        """Return the best candidate found by moving late jobs ahead, one after the other.
 
-        It is put before the first job that comes after it in Slurm's own order, and is ahead of it here.
+        A late job starts after its deadline. It is put before the first of those jobs ahead of it that come after it in
+        Slurm's own order; without such jobs, it is not moved.
         """
         turn = {job.number: k for k, job in enumerate(self.jobs)}
         found = last = self.evaluate(order, niceties)

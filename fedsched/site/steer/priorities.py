@@ -1,6 +1,6 @@
 """Computes the Nice values that put jobs in an order, and whether priorities are high enough: at 1, the least, all tie.
 
-Nice is subtracted from a job's priority; only positive values are given.
+Slurm subtracts Nice from a job's priority; no values below 0 are given.
 """
 
 from __future__ import annotations

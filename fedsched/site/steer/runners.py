@@ -55,7 +55,7 @@ class RecordedRunner:
         return self._now
 
     def user(self) -> str:
-        """Return "nobody", a user without rights."""
+        """Return the name of a user without rights."""
         return "nobody"
 
 

@@ -162,7 +162,10 @@ def _locked(path: Path, lock_path: Path, folder: int) -> int:
 
 
 def _why_locked(who: str) -> str:
-    """Return in words why process `who` has a lock: it steers, or it was killed and its last command still runs."""
+    """Return in words why a process has a lock: it steers, or it was killed and its last command still runs.
+
+    The process is given by its number, as text.
+    """
     if who.isdecimal() and not Path("/proc", who).exists() and Path("/proc/self").exists():
         return (
             f"a command of a fedsched that was killed (process {who}) has not ended yet, and what it changes must be "

@@ -96,7 +96,7 @@ class Lease:
                 self.release(one.job)
 
     def renew(self, queue: Queue) -> None:
-        """Set a new begin time, `seconds` ahead, for jobs that fedsched holds back with less than half of it left."""
+        """Set a new begin time for jobs that fedsched holds back, if theirs is at most half of `seconds` ahead."""
         for job in queue.waiting:
             if job.number in self.ours:
                 self._hold_back(job)
@@ -281,7 +281,7 @@ class Watch:
         return order == [number for number in self._order if number in waiting]
 
     def run(self, sleep: Callable[[float], None], *, looks: int | None = None) -> None:
-        """Look again and again; however that ends, all changes are undone.
+        """Lock the undo file and look again and again, `interval` seconds apart; however that ends, undo all changes.
 
         Parameters
         ----------

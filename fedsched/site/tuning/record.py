@@ -25,7 +25,7 @@ KNEE = "knee"
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    r"""One conf that the search found: its changes to the site's own conf, and its objectives.
+    r"""One conf that was tried: its changes to the site's own conf (none for that conf itself), and its objectives.
 
     Objectives are means over simulations with different phases (shifts) of Slurm's clocks.
 

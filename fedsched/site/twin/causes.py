@@ -120,7 +120,7 @@ def explain(
     Parameters
     ----------
     site
-        What a dump says.
+        What a dump says, as `read_site` returns it.
     policy
         As in `replay`.
     told

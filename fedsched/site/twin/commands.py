@@ -64,7 +64,7 @@ KNOWN_FIELDS = Command("", ("sacct", "--helpformat"))  # asked before the others
 def commands_of(
     since: str = SINCE, *, fields: Sequence[str] = FIELDS, without: Collection[str] = ()
 ) -> tuple[Command, ...]:
-    """Return the commands of a dump, in the order in which they run.
+    """Return the commands of a dump, in the order in which they run; raise if a needed part is to be left out.
 
     Parameters
     ----------

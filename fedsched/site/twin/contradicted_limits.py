@@ -36,7 +36,7 @@ class ContradictedLimit(NamedTuple):
     jobs: NDArray[np.bool_]  # which records count in the limit
 
     def in_words(self, more: int) -> str:
-        """Return both values in words, and that `more` further starts are equal with the recorded one."""
+        """Return both values in words, and that `more` further starts are as recorded with the recorded value."""
         return (
             f"{self.of} is {self.value:g} in the accounts, and {self.recorded:g} on record: with that "
             f"{counted(more, 'more start')} {'is' if more == 1 else 'are'} equal"

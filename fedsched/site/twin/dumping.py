@@ -39,7 +39,7 @@ def dump(
     Parameters
     ----------
     folder
-        A new one, or an empty one.
+        The path of the folder, which must not exist yet or be empty.
     since
         The earliest time of jobs and events, as Slurm reads times: 2027-01-12, or now-28days.
     anonymise
@@ -94,7 +94,10 @@ def _known_fields() -> tuple[str, ...]:
 
 
 def _read(command: Command, path: Path, disguise: Disguise | None) -> None:
-    """Run a command and write its output to a file, disguised if asked; raise if it fails, or if sacct lists no job."""
+    """Run a command and write its output to a file, with names replaced if there is a `disguise`.
+
+    Raise if the command fails, or if sacct lists no job.
+    """
     with (
         path.open("w", encoding="utf-8", newline="") as out,
         tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said,

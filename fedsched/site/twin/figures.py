@@ -106,7 +106,10 @@ def signs(replay: Replayed) -> tuple[float, float]:
 
 
 def averages(replay: Replayed) -> Averages:
-    """Return the moving averages of waits over two weeks, or over a seventh of the dump's span if that is shorter."""
+    """Return the moving averages of waits over two weeks, or over a seventh of the dump's span if that is shorter.
+
+    The simulated wait of a job that does not start counts as the whole span.
+    """
     site = replay.site
     recorded, simulated = waits(replay)
     begun = replay.problem.start[replay.problem.compared] - site.begin

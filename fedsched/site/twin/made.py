@@ -73,7 +73,7 @@ def made_dump(
     Parameters
     ----------
     folder
-        A new one.
+        The path of the folder, which must not exist yet.
     kind
         "plain": one queue. "cerit": many queues that share nodes, by how long jobs run. "ub": QOS, accounts and
         faculties with limits. The kind also gives `endless`, `letters`, `others` and `steps` if these are None.

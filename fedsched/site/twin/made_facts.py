@@ -285,12 +285,12 @@ def numbers_of(facts: Facts) -> NDArray[np.int64]:
 
 
 def limit_of(facts: Facts, row: int) -> str:
-    """Return a run's time limit in minutes, as Slurm prints it."""
+    """Return a run's time limit as Slurm prints it: a text with its minutes, or UNLIMITED."""
     return "UNLIMITED" if facts.limit[row] >= YEAR else str(int(facts.limit[row]) // 60)
 
 
 def recorded_limit(facts: Facts, row: int) -> str:
-    """Return the limit as sacct prints it: "Partition_Limit" if the job names none."""
+    """Return a run's time limit as sacct prints it: `limit_of`, or "Partition_Limit" if the job names none."""
     return "Partition_Limit" if facts.unsaid[row] else limit_of(facts, row)
 
 

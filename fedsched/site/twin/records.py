@@ -248,7 +248,7 @@ def _nice(read: dict[str, Column]) -> NDArray[np.int64]:
 
 
 def _numbers(texts: NDArray[Any]) -> Column:
-    """Return texts as whole numbers, 0 if they are none."""
+    """Return the whole number that each text says; 0 for a text that says none."""
     said = {text: float(digits_of(text) or 0) for text in dict.fromkeys(texts.tolist())}
     return np.array([said[text] for text in texts.tolist()], dtype=np.float64)
 

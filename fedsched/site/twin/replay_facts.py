@@ -68,7 +68,10 @@ def matters(site: Site, name: str) -> bool:
 
 
 def runs_with_fact(site: Site, name: str) -> Mask:
-    """Return which runs a fact is about: taking it as given tells a replay something about these runs themselves."""
+    """Return which runs a fact is about: taking it as given tells a replay something about these runs themselves.
+
+    There are none for "clocks" and "node down", which are about the whole cluster.
+    """
     records = site.records
     begun = np.where(np.isnan(records.begin), records.submit, np.maximum(records.begin, records.submit))
     later = records.eligible > begun + JITTER

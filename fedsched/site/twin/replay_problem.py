@@ -142,7 +142,7 @@ def replay_problem_of(
     Parameters
     ----------
     site
-        What a dump says.
+        What a dump says, as `read_site` returns it.
     policy
         "slurm", another policy's name, or a policy.
     given

@@ -105,9 +105,10 @@ def accounts_of(dump: Dump, records: Records, cluster: str) -> tuple[Association
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What a dump says, on one clock: `zero` is second 0 of the jobs, `begin` and `end` are the dump's span on it.
+    """A real cluster as its dump describes it: its machine, recorded runs, accounts, downtimes and reservations.
 
-    `zero` and `since` are wall-clock times, in seconds from 1970 on.
+    Downtimes and reservations are on the jobs' clock; so is the dump's span, from `begin` to `end`. Its second 0 is
+    `zero`. `zero` and `since` are wall-clock times, in seconds from 1970 on.
     """
 
     dump: Dump
