@@ -27,11 +27,12 @@ class Count(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Compilation:
-    """What has been compiled since the watch began; nothing if all of it came from the cache.
+    """A watch that counts the functions compiled while it is open; code loaded from the cache is not counted.
 
     `functions` counts fedsched's functions that this process has begun to compile, on all of its threads. `workers` has
-    the count of each worker process of `fedsched.core.executors.Processes`. `expects` returns about how many functions
-    will be compiled, or 0; it is called once, when the first function is compiled.
+    the count of each worker process of `fedsched.core.executors.Processes`. `notice` is called with the watch when a
+    count changes. `expects` returns about how many functions will be compiled, or 0; it is called once, when the
+    first function is compiled. As text the watch gives its counts and seconds; it is false if nothing was compiled.
     """
 
     functions: int = 0
@@ -54,14 +55,17 @@ class Compilation:
 
     @property
     def status(self) -> str:
-        """Return the text for a line of progress: what is compiled now, how many of how many, and the time left."""
+        """Return the text for a line of progress: the module compiled now, how many of how many, and the time left.
+
+        If worker processes compile, or the expected number is not known, the text has the counts and seconds instead.
+        """
         if self.workers or not _latest:
             return f"compiling, once for this version: {self}"
         progress = next((text for watch in _watches if (text := watch._progress())), f"{self}")
         return f"compiling {_latest}: {progress}"
 
     def _progress(self) -> str:
-        """Return how many functions of how many are begun and the time left; nothing if that is not known."""
+        """Return the text with how many of the expected functions are begun, and the time left; "" if not known."""
         if self.expects is None or not self.functions:
             return ""
         if self._expected is None:
@@ -99,9 +103,9 @@ def _seconds(seconds: float) -> str:
 def compiling(
     notice: Callable[[Compilation], None] | None = None, *, expects: Callable[[], int] | None = None
 ) -> Iterator[Compilation]:
-    """Return a count of what is compiled within the block, kept up to date.
+    """Open a watch for the `with` block and return it: it counts what is compiled within the block.
 
-    A time budget that excludes compiling subtracts its `seconds`. `notice` is called whenever the compilation of a
+    A time budget that excludes compiling subtracts the watch's `seconds`. `notice` is called whenever the compilation of a
     function begins or ends. In nested blocks only the innermost `notice` is called, so that one line of progress is
     drawn. `expects` returns about how many functions will be compiled, for that line.
     """
@@ -122,9 +126,11 @@ def watched() -> bool:
 
 
 def begun(functions: int = 1, what: str = "") -> None:
-    """Note that this process begins to compile functions, maybe within another one; 0: it loads from the cache.
+    """Add functions that this process begins to compile to all open watches, and start the clocks of the watches.
 
-    `what` is the name that the line of progress shows.
+    Calls nest, as a function's callees are compiled within it; `ended` closes each. With 0 functions, code is loaded
+    from the cache: the clocks run, but nothing is counted and no notice is called. `what` is the name of a module that
+    the line of progress shows.
     """
     global _under_way, _latest
     _under_way += 1
@@ -138,7 +144,7 @@ def begun(functions: int = 1, what: str = "") -> None:
 
 
 def ended(functions: int = 1) -> None:
-    """Note that the functions begun last are compiled; 0: they are loaded."""
+    """Close the last `begun`: stop the clocks of the watches if it was the outermost; 0: code was loaded, no notice."""
     global _under_way
     _under_way -= 1
     if _under_way == 0:
@@ -149,7 +155,7 @@ def ended(functions: int = 1) -> None:
 
 
 def add_from_worker(worker: int, more: Count) -> None:
-    """Add what a worker process has compiled since its last report."""
+    """Add to all open watches what a worker process has compiled since its last report, and call the notice."""
     for watch in (*_watches,):
         before = watch.workers.get(worker, Count())
         watch.workers[worker] = Count(before.functions + more.functions, before.seconds + more.seconds, more.active)

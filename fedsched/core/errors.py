@@ -39,7 +39,7 @@ class FieldError(FedschedError, ValueError):
         return tuple(name for _, name, _, _ in Formatter().parse(self.words) if name)
 
     def told(self, called: Callable[[str], str] = str) -> str:
-        """Return the message; `called` maps each field to its name for the reader, as an option's."""
+        """Return the message on one line; `called` returns the name to show for a field, such as its option's."""
         return one_line(self.words.format(*self.values, **{name: called(name) for name in self.fields}))
 
     def __str__(self) -> str:
@@ -107,7 +107,7 @@ class MissingExtraError(FedschedError, ImportError):
 
 
 def shortened(value: object, most: int = 80) -> str:
-    """Return a value for an error message: on one line, at most `most` characters."""
+    """Return a printable text as it is, any other value as its repr; cut to `most` characters with "…" at the end."""
     text = value if isinstance(value, str) and value.isprintable() else repr(value)
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
@@ -121,7 +121,7 @@ NEAR = 0.65  # share of the letters of two names that agree in order: one wrong 
 
 
 def near_names(name: object, known: Iterable[str]) -> list[str]:
-    """Return the known names that resemble this one, or that it abbreviates, the nearest first.
+    """Return up to six known names that resemble this one, the nearest first, then names that it abbreviates.
 
     "eazy" and "roling" are typing errors; "wait" is a word of "mean_wait"; "powr" resembles "flow" only by chance.
     """
@@ -143,7 +143,10 @@ def nearest(name: object, known: Iterable[str]) -> str | None:
 
 
 class Named(dict[str, Value]):
-    """A dictionary of values by name; a missing name is an error that offers the nearest known one."""
+    """A dictionary of values by name; a missing name raises an UnknownNameError that offers the nearest known one.
+
+    `kind` is the noun for the names in that error, such as "metric".
+    """
 
     def __init__(self, kind: str, values: Mapping[str, Value]) -> None:
         super().__init__(values)
@@ -161,7 +164,7 @@ LONG_NAME = 80
 
 
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
-    """Return the error for an unknown name; it offers the nearest known one."""
+    """Return the error for an unknown name, not raised; it offers the nearest known name and lists all or some."""
     names = sorted(known)
     if isinstance(name, str) and len(name) > LONG_NAME:  # from a damaged file, not a typing error
         name = shortened(name, LONG_NAME)

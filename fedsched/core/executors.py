@@ -68,7 +68,7 @@ class Processes(Executor):
             self._idle.put(None)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Return the future of the function's result; a worker process calls it.
+        """Let a worker process call a function; return the future of the function's result.
 
         Parameters
         ----------
@@ -124,7 +124,7 @@ class Processes(Executor):
 
 
 def unknown_to_workers(task: object) -> str:
-    """Return the error for a task with functions that new processes cannot find; "" if it has none.
+    """Return the error text for a task with a function that new processes cannot find; "" if they find all.
 
     Pickle sends a function as a name. One that was defined in a notebook or at a prompt is known to this process alone.
     A worker that cannot find it dies, as if it had been killed.
@@ -162,9 +162,9 @@ class LateError(Exception):
 def ended_of(
     executor: Executor | None, ended: SimpleQueue[Future[Any]], *, seconds: float = math.inf
 ) -> Future[Any] | None:
-    """Return the next future that has ended, from the queue of ended ones; None if no more will end.
+    """Wait for the next future in the queue of ended ones and return it; None if the Dask client is closed.
 
-    Raise a LateError if none has ended within the given seconds.
+    Raise a LateError if no future has ended within the given seconds.
     """
     of_dask, until = _client_of(executor) is not None, time.monotonic() + seconds
     while True:
@@ -180,7 +180,11 @@ def ended_of(
 
 
 def result_of(executor: Executor | None, future: Future[Any], *, seconds: float = math.inf) -> Any:
-    """Return a future's result; raise if it can never have one, or has none within the given seconds."""
+    """Wait for a future's result and return it.
+
+    Raise a BrokenExecutor if the Dask client is closed, so that no result can come, and a LateError if there is none
+    within the given seconds.
+    """
     ended: SimpleQueue[Future[Any]] = SimpleQueue()
     future.add_done_callback(ended.put)
     if ended_of(executor, ended, seconds=seconds) is None:
@@ -204,7 +208,7 @@ class _Worker:
         self._pool = ProcessPoolExecutor(1, mp_context=context, initializer=_begin, initargs=(self._counts,))
 
     def result(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return the function's result in the worker; report meanwhile what the worker compiles."""
+        """Call a function in the worker and return its result; report meanwhile what the worker compiles."""
         future = self._pool.submit(fn, *args, **kwargs)
         while not wait([future], GLANCE if compilation.watched() else None).done:
             self._tell()

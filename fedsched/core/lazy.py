@@ -11,9 +11,10 @@ if TYPE_CHECKING:
 
 
 def lazily(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Return a package's `__getattr__` and `__dir__`.
+    """Return a package's `__getattr__`, which imports a name at its first use, and its `__dir__`.
 
-    `homes` has, by name, the module within `fedsched` that holds it; a name with its own module's path is that module.
+    `homes` has, for each name, the path within `fedsched` of the module that defines it. If that path is the
+    package's own submodule with this name, the name means the submodule itself.
     """
 
     def get(name: str) -> object:

@@ -1,4 +1,8 @@
-"""A minimum tree over the places of a row: it finds the next entry that asks for at most a bound, in O(log n)."""
+"""A minimum tree: an array of numbers at places 0, 1, …, with the least of each subtree, as a heap stores a tree.
+
+It finds the next place whose number is at most a bound in O(log n). The number is what an entry, such as a job, asks
+for.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +20,13 @@ NO_PLACE = constant(-1)
 
 
 def places_for(many: int) -> int:
-    """Return the number of places of a tree for `many` entries; its array is twice as long."""
+    """Return the places of a tree for `many` entries: the next power of two; the tree's array is twice as long."""
     return 1 << max(many - 1, 0).bit_length()
 
 
 @inlined
 def put(tree: Tree, place: int, asked: float) -> None:
-    """Set what the entry at a place asks for; the largest value of the type marks an empty place."""
+    """Set the number of the entry at a place, and the minima above it; the largest value of the type: no entry."""
     node = (tree.size >> 1) + place
     tree[node] = asked
     while node > 1:
@@ -35,7 +39,7 @@ def put(tree: Tree, place: int, asked: float) -> None:
 
 @inlined
 def next_within(tree: Tree, place: int, most: float) -> int:
-    """Return the first place, from this one on, with an entry that asks for at most `most`; -1 if there is none."""
+    """Return the first place, this one or a later one, whose number is at most `most`; -1 if there is none."""
     places = tree.size >> 1
     if place >= places:
         return NO_PLACE

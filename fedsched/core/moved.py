@@ -49,7 +49,7 @@ class _Moved:
         return ModuleSpec(fullname, self)  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> None:
-        """Let the import system make the module."""
+        """Return None, so that the import system makes the module."""
 
     def exec_module(self, module: ModuleType) -> None:
         import warnings
@@ -63,7 +63,10 @@ class _Moved:
 
 
 class Renamed:
-    """The former name of a method or property, as a class attribute: `old = Renamed("new")`."""
+    """A class attribute for a renamed method or property: `old = Renamed("new")`.
+
+    Reading `old` gives a DeprecationWarning and returns the attribute `new`.
+    """
 
     def __init__(self, new: str) -> None:
         self.new, self.old = new, ""
@@ -79,7 +82,7 @@ class Renamed:
 
 
 def _new_name(name: str) -> str:
-    """Return the new name of a moved module, or of a module within it; "" if it has not moved."""
+    """Return the full new name of a moved module, or of a module within a moved package; "" if it has not moved."""
     for old, new in (*NOW.items(), *PUBLIC.items()):
         if name == f"fedsched.{old}" or name.startswith(f"fedsched.{old}."):
             return f"fedsched.{new}{name.removeprefix(f'fedsched.{old}')}"
@@ -87,13 +90,16 @@ def _new_name(name: str) -> str:
 
 
 def install() -> None:
-    """Let imports find modules by their former names."""
+    """Register an import finder, once, by which imports find modules by their former names."""
     if not any(isinstance(finder, _Moved) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Moved())
 
 
 def former_names(package: str, names: Mapping[str, str]) -> Callable[[str], object]:
-    """Return a package's `__getattr__` that finds what was renamed by its former name; `names` has the new ones."""
+    """Return a `__getattr__` for a package, which gives its renamed attributes with a DeprecationWarning.
+
+    `names` maps each former name to the new one; any other name raises an AttributeError.
+    """
 
     def get(name: str) -> object:
         if name not in names:

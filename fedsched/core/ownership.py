@@ -13,14 +13,14 @@ WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 def user() -> int:
-    """Return the number of this process's effective user."""
+    """Return the number (UID) of this process's effective user; 0 on Windows."""
     return os.geteuid() if hasattr(os, "geteuid") else 0  # Windows: all are 0; the user's folder has the rights
 
 
 def owner_of(there: Path | int | os.stat_result) -> int:
-    """Return the owner of a file or folder, given by its path, descriptor or status.
+    """Return the number (UID) of the owner of a file or folder, given by its path, descriptor or status.
 
-    It is -1 for a path to a link if the link and its target have different owners.
+    Return -1 for a path to a symbolic link if the link and its target have different owners.
     """
     if isinstance(there, int):
         return os.fstat(there).st_uid
@@ -31,18 +31,20 @@ def owner_of(there: Path | int | os.stat_result) -> int:
 
 
 def only_ours(there: Path | int, *, or_roots: bool = False) -> bool:
-    """Return whether a file or folder belongs to this user (or to root, if allowed) and no other may write to it."""
+    """Return whether this user (or root, with `or_roots`) owns a file or folder, and no group or other may write it."""
     owners = (user(), 0) if or_roots else (user(),)
     return owner_of(there) in owners and not os.stat(there).st_mode & WRITABLE_BY_OTHERS
 
 
 def keeps_entries(folder: Path | int, *, trusting: bool = True) -> bool:
-    """Return whether other users cannot replace our entries in this folder; it may be shared, as /tmp is.
+    """Return whether other users cannot replace this user's entries in a folder, even a shared one such as /tmp.
+
+    The folder must belong to this user or root, and be writable by no other user or have the sticky bit.
 
     Parameters
     ----------
     trusting
-        Whether the group of this user's folder may write to it; else only a group without other members.
+        Whether any group may write to a folder that this user owns; if not, only a group without other members.
     """
     found = os.stat(folder)
     ours = owner_of(folder) == user()
@@ -51,7 +53,7 @@ def keeps_entries(folder: Path | int, *, trusting: bool = True) -> bool:
 
 
 def is_own_group(number: int) -> bool:
-    """Return whether a group has this user's name and no other member: many systems give each user one."""
+    """Return whether a group (by its GID) has this user's name and no other member; many systems give each user one."""
     import grp
 
     try:
@@ -63,7 +65,7 @@ def is_own_group(number: int) -> bool:
 
 
 def name_of(number: int) -> str:
-    """Return the name of a user; the number if there is no name."""
+    """Return the name of the user with this number (UID); the number as text if there is no name."""
     import pwd
 
     try:

@@ -18,7 +18,7 @@ POLICIES = "fedsched.policies"
 
 
 def offered(group: str) -> dict[str, list[EntryPoint]]:
-    """Return the entry points of a group by their names in lower case; several if several packages offer a name."""
+    """Return the entry points of a group by their names in lower case: a list each, as packages may share a name."""
     from importlib.metadata import entry_points
 
     found: dict[str, list[EntryPoint]] = {}
@@ -28,9 +28,10 @@ def offered(group: str) -> dict[str, list[EntryPoint]]:
 
 
 def plugin(kind: str, group: str, name: str, known: Iterable[str]) -> tuple[EntryPoint, object]:
-    """Return the entry point of a name, and what it leads to; raise if no package, or more than one, offers it.
+    """Return the entry point of a name, and the object that it loads.
 
-    `known` are fedsched's own names, for the error that offers the nearest one.
+    Raise an UnknownNameError if no package offers the name; `known` are fedsched's own names, for its hint. Raise a
+    PluginError if several packages offer the name, or if the object cannot be loaded.
     """
     there = offered(group)
     if name.lower() not in there:
@@ -46,12 +47,12 @@ def plugin(kind: str, group: str, name: str, known: Iterable[str]) -> tuple[Entr
 
 
 def package_of(one: EntryPoint) -> str:
-    """Return the name of the distribution that offers an entry point."""
+    """Return the name of the distribution that offers an entry point, or "of an unknown name"."""
     return one.dist.name if one.dist is not None else "of an unknown name"
 
 
 def refuse(kind: str, one: EntryPoint, why: str, cause: Exception | None = None) -> NoReturn:
-    """Raise the error about a plugin that does not work; it names the package."""
+    """Raise a PluginError: this plugin does not work, for the reason `why`; the message names the package."""
     raise PluginError(
         f"{kind} {one.name!r} of package {package_of(one)} {why}; update or uninstall that package."
     ) from cause

@@ -1,4 +1,7 @@
-"""Random numbers in kernels: splitmix64 applied to counters, in streams or one at a time."""
+"""Random numbers in kernels: splitmix64 applied to counters, in streams or one at a time.
+
+A stream is an array of one number, its counter; each draw advances the counter.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ UNIT = 2.0**-53
 
 @inlined
 def mixed(z: np.uint64) -> np.uint64:
-    """Return splitmix64's scrambling of a counter."""
+    """Return 64 bits that splitmix64 scrambles from a counter."""
     z = (z ^ (z >> S30)) * MIX_A
     z = (z ^ (z >> S27)) * MIX_B
     return z ^ (z >> S31)
@@ -36,7 +39,7 @@ def unit(z: np.uint64) -> float:
 
 @inlined
 def random_bits(seed: int, generation: int, index: int) -> np.uint64:
-    """Return the random bits of a seed, a generation and an index."""
+    """Return 64 random bits; the same seed, generation and index always give the same bits."""
     z = mixed(np.uint64(seed) + STEP)
     z = mixed((z ^ np.uint64(generation)) + STEP)
     return mixed((z ^ np.uint64(index)) + STEP)
@@ -44,18 +47,18 @@ def random_bits(seed: int, generation: int, index: int) -> np.uint64:
 
 @kernel
 def begin_stream(stream: Stream, seed: int, generation: int, index: int) -> None:
-    """Set a stream to its start for a seed, a generation and an index."""
+    """Set a stream's counter to its start, which depends only on the seed, generation and index."""
     stream[0] = random_bits(seed, generation, index)
 
 
 @inlined
 def uniform(stream: Stream) -> float:
-    """Return the stream's next number in [0, 1)."""
+    """Return the stream's next random number, uniform in [0, 1), and advance the stream."""
     stream[0] += STEP
     return unit(mixed(stream[0]))
 
 
 @inlined
 def below(stream: Stream, bound: int) -> int:
-    """Return the stream's next whole number in 0..bound − 1."""
+    """Return the stream's next random whole number, uniform in 0..bound − 1, and advance the stream."""
     return int(uniform(stream) * bound)

@@ -44,7 +44,7 @@ def html(text: object) -> str:
 
 
 def html_table(header: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
-    """Return a table in HTML: a row of column names, and rows of cells."""
+    """Return a table in HTML, its text escaped: a row of column names, and rows of cells."""
 
     def line(cells: Iterable[object], tag: str) -> str:
         return "<tr>" + "".join(f"<{tag}>{html(cell)}</{tag}>" for cell in cells) + "</tr>"
@@ -64,7 +64,7 @@ def latex(text: object) -> str:
 
 
 def picture_name(name: object) -> str:
-    """Return a name for a picture: no formulas, nothing that XML forbids, at most 48 characters."""
+    """Return a name as a label of a picture: cut to 48 characters, with what Matplotlib or XML would act on escaped."""
     text = one_line(name)
     text = text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"
     # Matplotlib sets text between two dollars as a formula, and omits labels that begin with _ from legends.
@@ -94,7 +94,7 @@ def seconds_text(seconds: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return seconds as text in the largest unit of which there are at least two."""
+    """Return seconds as text in the largest unit (d, h, min) of which there are at least two, else in s."""
     for unit, length in (("d", 86400.0), ("h", 3600.0), ("min", 60.0)):
         if seconds >= 2 * length:
             return f"{seconds / length:.1f} {unit}"

@@ -23,7 +23,11 @@ LEAST_SPEED, MOST_SPEED = 1e-9, 1e9  # of a node; the reference node has 1
 
 
 def whole(noun: str, name: str, value: Any, *, least: int | None = None, most: int | None = None) -> int:
-    """Return the value as a whole number within its limits, or raise; the noun may be empty."""
+    """Return the value as an int from `least` to `most`, both included.
+
+    Raise a TypeError if it is no whole number or a bool, and a ValueError if it is out of range. `noun` begins the
+    error's message and may be empty; `name` is the field.
+    """
     prefix = f"{noun}: " if noun else ""
     given = " ".join(repr(value).split())[:80]  # a table's text has several lines
     if isinstance(value, bool):
@@ -48,14 +52,14 @@ def digits_of(text: str) -> int | None:
 
 
 def seed_of(noun: str, seed: Any) -> int:
-    """Return a seed as a whole number that generators and kernels accept, or raise."""
+    """Return a seed as an int; raise if it is None, no whole number, below 0 or above 2**63 − 1."""
     if seed is None:
         raise TypeError(f"{noun}: seed=None must be a whole number, as seed=0: the same seed, the same result.")
     return whole(noun, "seed", seed, least=0, most=LARGEST_SEED)
 
 
 def seed_or_fresh(noun: str, seed: Any) -> int:
-    """Return a seed as `seed_of` does; for None a fresh one, which the caller must keep in its result."""
+    """Return a seed checked by `seed_of`; for None return a fresh random one, which the caller must record."""
     if seed is not None:
         return seed_of(noun, seed)
     from secrets import randbelow
@@ -64,7 +68,10 @@ def seed_or_fresh(noun: str, seed: Any) -> int:
 
 
 def origin(noun: str, t0: Any) -> float | None:
-    """Return the origin of time in seconds as given, None for the earliest submit, or raise."""
+    """Return the origin of time `t0` in seconds as a float; None, which means the earliest submit, stays None.
+
+    Raise a ValueError if it is not finite or farther than 1e15 s from 0.
+    """
     if t0 is None:
         return None
     if not is_number(t0):
@@ -84,12 +91,12 @@ def bytes_a_second(text: str) -> float | None:
 
 
 def is_time(value: Any) -> bool:
-    """Return whether the value is a number of seconds within the limits of the clock."""
+    """Return whether the value is a finite number of seconds, at most 1e15 from 0."""
     return is_number(value) and abs(value) <= MOST_SECONDS
 
 
 def is_number(value: Any) -> bool:
-    """Return whether the value is a finite number."""
+    """Return whether the value is a finite number; a bool and a text are none."""
     if isinstance(value, bool | str):
         return False
     try:
@@ -105,7 +112,7 @@ def members(hint: Any) -> tuple[Any, ...]:
 
 
 def kinds_in_words(hint: Any) -> str:
-    """Return in words the values that a type hint allows."""
+    """Return in words what values a type hint allows, for errors: "a whole number or true or false"."""
     said = []
     for kind in members(hint):
         inner = get_args(kind)
@@ -120,7 +127,7 @@ def kinds_in_words(hint: Any) -> str:
 
 
 def fits(value: object, hint: Any) -> bool:
-    """Return whether a type hint allows a value as TOML represents it."""
+    """Return whether a type hint allows a value read from TOML: a list counts as a tuple, a whole number as a float."""
     return any(_is(value, one) for one in members(hint))
 
 

@@ -21,14 +21,17 @@ CHOICES = ("lean", "plain")
 
 
 class Choice(NamedTuple):
-    """A way to compile, and the reason if it is not the lean one."""
+    """A way to compile, "lean" or "plain", and the reason if it is "plain"."""
 
     name: str
     why: str = ""
 
 
 def chosen() -> Choice:
-    """Return the way to compile; if it is the plain one and the user has not asked for it, say why on stderr."""
+    """Return the way to compile: the one that FEDSCHED_JIT names, else lean if numba is known and the self-test passes.
+
+    If it is plain although the user has not asked for it, or FEDSCHED_JIT is invalid, write the reason to stderr.
+    """
     asked = os.environ.get("FEDSCHED_JIT", "")
     if asked in CHOICES:
         return Choice(asked, "FEDSCHED_JIT asks for it" if asked == "plain" else "")
@@ -49,7 +52,7 @@ def _unknown_version() -> str:
 
 
 def _failed_test() -> str:
-    """Return why the lean way fails its test on this machine; nothing if it passes, now or in an earlier process."""
+    """Return why the lean way fails its self-test on this machine; "" if it passes, now or in an earlier process."""
     target, mark = cache.this_machine(), f"self-test {cache.text_of(Path(__file__))}"
     if cache.read(mark, target):
         return ""
@@ -64,7 +67,7 @@ def _failed_test() -> str:
 
 
 def self_test() -> str:
-    """Return how a kernel's results differ between the lean way and numba's own; nothing if they agree."""
+    """Compile a small kernel in the lean way and in numba's own; return how its results differ, "" if they agree."""
     from fedsched.core.jit import probe
 
     return probe.difference()

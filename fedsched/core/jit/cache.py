@@ -42,14 +42,21 @@ _UNUSED = 30 * _DAY  # seconds without use, after which code of other source tex
 
 
 def version() -> str:
-    """Return what all compiled code depends on besides its source: versions, and the compiler's settings."""
+    """Return a folder's name that tells the versions of fedsched, Python, numba and LLVM, and if indices are checked.
+
+    All compiled code depends on these besides its source.
+    """
     python = sys.implementation.cache_tag or sys.version.partition(" ")[0]  # the pickles hold its objects
     compilers = f"numba-{numba.__version__}-llvmlite-{llvmlite.__version__}"
     return f"{__version__}-{python}-{compilers}{'-boundscheck' if _SETTINGS.BOUNDSCHECK else ''}"
 
 
 def cache_folder(name: str) -> Path | None:
-    """Return a writable folder for compiled code that only this user may write to, or None if there is none."""
+    """Return the folder `name` for compiled code, made if necessary; None if no place is both writable and safe.
+
+    The places are FEDSCHED_CACHE, NUMBA_CACHE_DIR and the user's cache folder, in this order. A place is safe if only
+    this user may write to the folder.
+    """
     user_cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     if user_cache.startswith("~"):  # a user without a home, as in some containers
         user_cache = ""
@@ -70,7 +77,10 @@ def cache_folder(name: str) -> Path | None:
 
 
 def _shared_folder() -> Path | None:
-    """Return the folder that FEDSCHED_CACHE names, if only root and this user may write to it; else None."""
+    """Return this version's folder in FEDSCHED_CACHE, for reading, if only root and this user may write to it.
+
+    Return None otherwise.
+    """
     base = os.environ.get("FEDSCHED_CACHE")
     if not base:
         return None
@@ -88,7 +98,10 @@ READ_ONLY = [folder for folder in (_shared_folder(),) if folder]
 
 @functools.cache
 def text_of(file: Path) -> str:
-    """Return a digest of all source text that can change the compiled code of a module's functions."""
+    """Return a digest of all source text that can change the compiled code of a module's functions.
+
+    The text is that of the module, and what its code sees of its imports: not the bodies of functions that it calls.
+    """
     file = file.resolve()
     return fingerprint(file, sources(file, PACKAGE))
 
@@ -110,7 +123,7 @@ def this_machine() -> Target:
 
 
 class KernelCache(caching._Cache):
-    """The cache of one function: it reads from all folders, and writes to the user's own."""
+    """The cache of one function's compiled code: it reads from all cache folders, and writes to the user's own."""
 
     def __init__(self, function: Any, kind: str) -> None:
         self.kind = kind
@@ -120,11 +133,11 @@ class KernelCache(caching._Cache):
 
     @property
     def cache_path(self) -> str:
-        """Return the folder for new files."""
+        """Return the path of the folder for new files."""
         return str(FOLDER)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compiled function for a signature; None if no folder has an intact copy."""
+        """Return the compiled function for a signature from the cache; None if no folder has an intact copy."""
         target_context.refresh()
         payload = read(self._named(sig), target_context.codegen().magic_tuple())
         if payload is None:
@@ -139,19 +152,20 @@ class KernelCache(caching._Cache):
         return f"{self._name} {text_of(self._file)} {self.kind} {signature}"
 
     def enable(self) -> None:
-        """Do nothing: it is always in use."""
+        """Do nothing: the cache is always in use."""
 
     def disable(self) -> None:
-        """Do nothing: it is always in use."""
+        """Do nothing: the cache is always in use."""
 
     def flush(self) -> None:
-        """Do nothing: files never become wrong."""
+        """Do nothing: the cache's files never become wrong."""
 
 
 def read(what: str, target: Target) -> Any:
-    """Return what the cache has under a name for a target; None if no folder has an intact copy.
+    """Return the object that the cache has under the name `what` for a target; None if no folder has an intact copy.
 
-    The name's second word, if there is one, is the digest of the source text.
+    The name's second word, if there is one, is the digest of the source text. A file's date becomes the day of its
+    last use.
     """
     for folder, made_for in _folders(target):
         file = folder / _file(what, made_for)
@@ -168,7 +182,10 @@ def read(what: str, target: Target) -> Any:
 
 
 def write(what: str, target: Target, payload: Any) -> None:
-    """Write something to the cache under a name for a target; if that fails, say so once and go on without a cache."""
+    """Write an object to the cache under the name `what` for a target, and remove the name's outdated, unused files.
+
+    If writing fails, say so once on stderr and write no more. Do nothing if there is no cache folder.
+    """
     if FOLDER is None:
         return
     kept = serialize.dumps(payload)  # type: ignore[no-untyped-call]
@@ -187,7 +204,7 @@ def write(what: str, target: Target, payload: Any) -> None:
 
 
 def keep_no_more(error: OSError) -> None:
-    """Stop writing to the cache and say why; existing files are still read."""
+    """Stop writing to the cache in this process, and say why on stderr; existing files are still read."""
     global FOLDER
     assert FOLDER is not None
     compilation.say(f"{FOLDER}: {error.strerror}; compiled code is not cached")
@@ -196,7 +213,7 @@ def keep_no_more(error: OSError) -> None:
 
 
 def _tidy(folder: Path, name: str, text: str = "") -> None:
-    """Remove a name's files that were made of other source text and have not been used for 30 days."""
+    """Remove a function's files, by its name, if they have another digest of the source text and are 30 days unused."""
     for file in _unused(folder).pop(name, ()):
         if file.name.split(".")[-2] != text:
             _remove(file, _UNUSED)
@@ -204,10 +221,10 @@ def _tidy(folder: Path, name: str, text: str = "") -> None:
 
 @functools.cache
 def _unused(folder: Path) -> dict[str, list[Path]]:
-    """Return the files unused for 30 days, by name; remove files that no process needs.
+    """Return the folder's files that are 30 days unused, by the function's name; remove files that no process needs.
 
-    These are the unfinished files of killed processes, and unused files of other versions. In a shared folder other
-    versions' files stay: readers without the right to write leave no date of use.
+    Removed are unfinished files after an hour, as their processes were killed, and other versions' files after 30 days
+    without use. In a shared folder other versions' files stay: readers without the right to write leave no date of use.
     """
     found: dict[str, list[Path]] = {}
     others = [] if folder in READ_ONLY else folder.parent.glob("*-numba-*-llvmlite-*")

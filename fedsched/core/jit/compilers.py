@@ -27,12 +27,15 @@ class Library(codegen.JITCodeLibrary):
     lean = True  # its code may read slots
 
     def add_ir_module(self, module: Any) -> None:
-        """Add the code that numba generated, without unused loads."""
+        """Remove loads whose value is unused from the code that numba generated, then add the code to the library."""
         _drop_unused_loads(module)
         super().add_ir_module(module)  # type: ignore[no-untyped-call]
 
     def finalize(self) -> None:
-        """Optimise and translate the code; note the slots that it reads, which must exist before it is next loaded."""
+        """Translate the code to machine code; note the slots that it reads, which must exist when the code is reloaded.
+
+        A slot is a pointer through which the code calls another function.
+        """
         super().finalize()  # type: ignore[no-untyped-call]
         self._reload_init.update(slots.needed_by(self._final_module))
 
@@ -49,7 +52,7 @@ class Library(codegen.JITCodeLibrary):
 
 
 class InlinedLibrary(Library):
-    """The code of a function that is compiled into its callers: it has no machine code of its own."""
+    """The code of a function that is compiled into its callers: LLVM code for them, and no machine code of its own."""
 
     def _optimize_final_module(self) -> None:
         pass
@@ -95,7 +98,7 @@ class _IntoLibrary(compiler_machinery.FunctionPass):
 
 
 def _check_returned(state: Any) -> None:
-    """Refuse a function that returns a type that its annotation cannot hold: numba would convert it silently."""
+    """Raise a TypingError if a function returns a type that its annotation cannot hold: numba would convert silently."""
     for block in state.func_ir.blocks.values():
         end = block.terminator
         if isinstance(end, numba_ir.Return):
@@ -111,7 +114,7 @@ def _holds(promised: Any, found: Any) -> bool:
 
 
 def _compiler_into(library: type[Library]) -> type[compiler.CompilerBase]:
-    """Return a compiler class that puts its code into a library of this kind."""
+    """Return a numba compiler class that puts its code into libraries of this class, and leaves out needless passes."""
 
     @compiler_machinery.register_pass(mutates_CFG=False, analysis_only=True)  # type: ignore[no-untyped-call]
     class Into(_IntoLibrary):

@@ -1,4 +1,4 @@
-"""The decorators of compiled functions."""
+"""The decorators of compiled functions; they return a function as it is if numba is told not to compile."""
 
 from __future__ import annotations
 
@@ -21,32 +21,35 @@ _WAY: Any = lean if CHOICE.name == "lean" else plain
 
 
 def kernel(function: F) -> F:
-    """Compile a function that Python and compiled code call: it releases the GIL and divides as numpy does."""
+    """Return a function that is compiled at its first call, for calls from Python and from compiled code.
+
+    It releases the GIL, and divides by 0 as numpy does. If numba is told not to compile, return the function as it is.
+    """
     return function if _SETTINGS.DISABLE_JIT else cast("F", _WAY.kernel(function))
 
 
 def part(function: F) -> F:
-    """Compile a function that only kernels call: separately, at its first call."""
+    """Return a function for calls from compiled code only; it is compiled on its own, at its first call."""
     return function if _SETTINGS.DISABLE_JIT else cast("F", _WAY.part(function))
 
 
 def inlined(function: F) -> F:
-    """Compile a function into each of its callers: for small steps of hot loops."""
+    """Return a function for calls from compiled code only; it is compiled into each caller, for steps of hot loops."""
     return function if _SETTINGS.DISABLE_JIT else cast("F", _WAY.inlined(function))
 
 
 def constant(value: int) -> int:
-    """Return a whole number that kernels may pass to kernels: numba compiles again for each Python literal."""
+    """Return a whole number as numpy's int64, for kernels to pass to kernels: for a literal numba would compile anew."""
     return cast("int", np.int64(value))
 
 
 def flag(value: bool) -> bool:
-    """Return a truth value that kernels may pass to kernels: numba compiles again for each Python literal."""
+    """Return a truth value as numpy's bool, for kernels to pass to kernels: for a literal numba would compile anew."""
     return cast("bool", np.bool_(value))
 
 
 def folder_in_use() -> Path | None:
-    """Return the cache folder of compiled code, or None if every process compiles for itself."""
+    """Return the folder to which compiled code is written; None if this process writes none."""
     return cache.FOLDER
 
 

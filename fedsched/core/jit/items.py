@@ -35,7 +35,7 @@ class _Lower(lowering.Lower):
         return arrayobj.store_item(self.context, self.builder, array, value, place)  # type: ignore[no-untyped-call]
 
     def _place(self, array: Any, of: Any, kind: Any, index: Any) -> Any:
-        """Return a pointer to an item."""
+        """Generate instructions that find the address of an array's item; return the pointer. Indices may be negative."""
         b, struct, indices = self.builder, self.loadvar(of.name), self.loadvar(index.name)
         kinds = (kind,) if isinstance(kind, types.Integer) else kind.types
         values = [indices] if isinstance(kind, types.Integer) else cgutils.unpack_tuple(b, indices, len(kinds))
@@ -53,7 +53,7 @@ _NUMBERS = (types.Integer, types.Float, types.Boolean)
 
 
 def _plain(array: Any, index: Any) -> bool:
-    """Return whether an index selects one item of an array of numbers in C order."""
+    """Return whether whole-number indices select one item of an array of numbers in C order; False under boundscheck."""
     kinds: Any = (index,) if isinstance(index, types.Integer) else getattr(index, "types", ())
     return (
         type(array) is types.Array and array.layout == "C" and isinstance(array.dtype, _NUMBERS) and array.aligned
@@ -64,7 +64,7 @@ def _plain(array: Any, index: Any) -> bool:
 
 @compiler_machinery.register_pass(mutates_CFG=True, analysis_only=False)  # type: ignore[no-untyped-call]
 class Lowering(typed_passes.BaseNativeLowering):
-    """Numba's pass that generates instructions, with shorter ones for items of arrays."""
+    """Numba's compiler pass that generates LLVM instructions, but with fewer of them for items of arrays."""
 
     _name = "fedsched_lowering"  # type: ignore[assignment]
 

@@ -15,7 +15,11 @@ _MADE: dict[str, Any] = {}  # compiled code finds a function by its name: a name
 
 
 def kernel(function: F) -> F:
-    """Compile a function with an entry from Python; compiled code calls it as a part."""
+    """Return a function that Python and compiled code call; it is compiled when first called.
+
+    If its annotated return type is None or a number, compiled code calls it as a part, through a slot. Otherwise numba
+    links it into its callers.
+    """
     if parts.return_type(function) is None:
         return _compiled(function, compilers.INTO_OWN, "kernel", no_cpython_wrapper=False)
     own: Any = part(function)
@@ -26,7 +30,10 @@ def kernel(function: F) -> F:
 
 
 def part(function: F) -> F:
-    """Compile a function separately, when compiled code first calls it."""
+    """Return a function that only compiled code calls; it is compiled separately, when first called.
+
+    If its annotated return type is not None or a number, it is instead linked into each of its callers.
+    """
     dispatcher: Any = _compiled(function, compilers.INTO_OWN, "part")
     if parts.return_type(function) is None:
         return cast("F", parts.Linked(dispatcher))
@@ -36,7 +43,7 @@ def part(function: F) -> F:
 
 
 def inlined(function: F) -> F:
-    """Compile a function into each of its callers."""
+    """Return a function that only compiled code calls, and that is compiled into each of its callers."""
     return cast("F", parts.Linked(_compiled(function, compilers.INTO_CALLERS, "inlined", forceinline=True)))
 
 
@@ -64,7 +71,7 @@ def _compiled(function: F, into: Any, kind: str, **options: bool) -> F:
 
 
 def _calling(own: Any, function: F) -> F:
-    """Return a function with the same arguments that calls a part."""
+    """Return a new Python function with the name and arguments of `function`; its body calls the part `own`."""
     names = ", ".join(function.__code__.co_varnames[: function.__code__.co_argcount])
     text = f"def {function.__name__}({names}):\n    return part({names})"
     scope: dict[str, Any] = {"part": own, "__name__": function.__module__}

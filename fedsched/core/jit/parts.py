@@ -40,16 +40,16 @@ class Part:
 
     @property
     def signatures(self) -> list[Any]:
-        """Return the argument types for which this process has compiled or loaded it."""
+        """Return the signatures (argument types) for which this process has compiled or loaded the function."""
         return list(self.dispatcher.signatures)
 
     def __call__(self, *_: Any) -> Any:
-        """Refuse a call from Python."""
+        """Raise a TypeError: Python cannot call a part."""
         raise TypeError(f"{self.__module__}.{self.__name__} is a part of kernels: only compiled code calls it.")
 
 
 class Linked(Part):
-    """A part that is linked, or compiled, into each of its callers."""
+    """A part without a slot: it is linked or compiled into each of its callers."""
 
 
 @typeof_impl.register(Linked)
@@ -58,13 +58,17 @@ def _type_of(part: Linked, _: Any) -> Any:
 
 
 def return_type(function: Any) -> Any:
-    """Return the return type that a function's annotation promises, or None if that is not a simple one."""
+    """Return numba's type for a function's annotated return type None, int, float or bool; None for any other one."""
     promised = function.__annotations__.get("return", "")
     return RETURNS.get(getattr(promised, "__name__", str(promised)))
 
 
 def callable_by_kernels(key: Any, dispatcher: Any) -> None:
-    """Let compiled code that finds `key` under a name call the dispatcher's function through a slot."""
+    """Teach numba how compiled code calls `key`: it calls the dispatcher's function through a slot.
+
+    `key` is the object that the callers' modules have under the function's name. A slot is a pointer that is filled at
+    the first call. Errors of the function pass to the caller.
+    """
     function = dispatcher.py_func
     returned = return_type(function)
     signature = inspect.signature(function)

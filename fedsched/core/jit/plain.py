@@ -20,7 +20,7 @@ _SETTINGS: Any = config
 
 
 def kernel(function: F) -> F:
-    """Compile a function."""
+    """Return a function that numba's `njit` compiles at its first call; compiled code is cached if there is a folder."""
     # Without reference counts: no kernel allocates, and tuples by reference hold none.
     compiled: Any = numba.njit(function, nogil=True, error_model="numpy", _nrt=False)  # type: ignore[call-overload]
     with _kept(function) as kept:
@@ -33,7 +33,7 @@ class _Kept(caching.FunctionCache):  # type: ignore[misc]
     """Numba's cache of one function; if it cannot be written, compiled code is used uncached."""
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Write a compiled function to the cache, unless writing has failed before."""
+        """Write a compiled function to the cache; after a failure, write no more in this process."""
         if cache.FOLDER is not None:
             try:
                 super().save_overload(sig, data)
@@ -46,7 +46,10 @@ part = inlined = kernel
 
 @contextlib.contextmanager
 def _kept(function: Any) -> Iterator[bool]:
-    """Let numba cache this function in a folder named by the digest of all text that can change its code."""
+    """Set numba's cache folder within the block, and return True; return False if there is no cache.
+
+    The folder is named by the digest of all source text that can change the function's code.
+    """
     if cache.FOLDER is None:
         yield False
         return

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 @contextmanager
 def taken() -> Iterator[None]:
-    """Put the shortcuts in force within the block; the caller holds the compiler's lock."""
+    """Replace numba's functions by the shortcuts, and stop garbage collection, within the block.
+
+    All is restored at its end. In a nested block nothing changes. The caller holds the compiler's lock.
+    """
     if TargetConfig.__eq__ is _same_settings:  # within another such block
         yield
         return

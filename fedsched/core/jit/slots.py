@@ -31,7 +31,10 @@ _BY_ADDRESS: dict[int, Slot] = {}
 
 
 class Slot:
-    """A pointer to a function, null until that is made; `make` returns its address, and can be pickled."""
+    """A pointer under the LLVM symbol `name`; it is null until `make` has made the function and returned its address.
+
+    `make` can be pickled. With `at_once` the function is made before code that reads the slot runs.
+    """
 
     def __init__(self, name: str, make: Callable[[], int], *, at_once: bool) -> None:
         self.name, self.make, self.at_once = name, make, at_once
@@ -41,7 +44,10 @@ class Slot:
         binding.add_symbol(name, ctypes.addressof(self._pointer))
 
     def fill(self) -> int:
-        """Return the function's address; make the function unless another thread has done so."""
+        """Make the function and set the pointer, unless that is done; return the function's address.
+
+        Raise a CompilationError if there is no machine code.
+        """
         with global_compiler_lock:
             if not self._pointer.value:
                 compilation.begun(0)
@@ -55,13 +61,13 @@ class Slot:
 
 
 class Needed:
-    """Makes a slot before code that reads it is loaded from the cache."""
+    """A record, saved with cached code, of a slot that the code reads; calling it makes the slot."""
 
     def __init__(self, slot: Slot) -> None:
         self.name, self.make, self.at_once = slot.name, slot.make, slot.at_once
 
     def __call__(self) -> None:
-        """Make the slot, unless it is there."""
+        """Make the slot, unless it exists; fill it if it is one with `at_once`."""
         slot(self.name, lambda: self.make, at_once=self.at_once)
 
     def __eq__(self, other: object) -> bool:
@@ -72,7 +78,10 @@ class Needed:
 
 
 def slot(name: str, make: Callable[[], Callable[[], int]], *, at_once: bool = False) -> Slot:
-    """Return the slot of a name; a new one is filled by the function that `make` returns."""
+    """Return the slot of a name, made if there is none; with `at_once` it is also filled now.
+
+    `make` is called for a new slot only; it returns the function that will fill the slot.
+    """
     found = _SLOTS[name] if name in _SLOTS else Slot(name, make(), at_once=at_once)
     if at_once:
         found.fill()
@@ -80,13 +89,16 @@ def slot(name: str, make: Callable[[], Callable[[], int]], *, at_once: bool = Fa
 
 
 def needed_by(module: Any) -> set[Needed]:
-    """Return the makers of the slots that an LLVM module reads."""
+    """Return a `Needed` for each slot that an LLVM module reads."""
     names = (one.name for one in module.global_variables)
     return {Needed(_SLOTS[name]) for name in names if name.startswith(PREFIX)}
 
 
 def address(builder: Any, slot: Slot, kind: Any) -> Any:
-    """Return, in generated code, a pointer to a slot's function of this type."""
+    """Generate code that gets the address of a slot's function, and makes the function first if the slot is null.
+
+    Return the pointer, a value of the generated code, as a pointer to a function of the type `kind`.
+    """
     module = builder.module
     place = module.globals.get(slot.name)
     place = ir.GlobalVariable(module, _BYTE, slot.name) if place is None else place
@@ -94,7 +106,10 @@ def address(builder: Any, slot: Slot, kind: Any) -> Any:
 
 
 def _entry(module: Any) -> Any:
-    """Return the function of a module that returns the address of a slot's function."""
+    """Return an LLVM module's function "fedsched_entry", generated if there is none.
+
+    It returns the address in a slot, and calls `_resolve` first if the slot is null.
+    """
     name = "fedsched_entry"
     if name in module.globals:
         return module.globals[name]
@@ -133,7 +148,7 @@ binding.add_symbol("fedsched_resolve", ctypes.cast(_resolve, ctypes.c_void_p).va
 
 @intrinsic
 def _interrupt(_: Any) -> Any:
-    """Raise KeyboardInterrupt, which numba does not accept after `raise`, as it is no Exception."""
+    """Raise KeyboardInterrupt from compiled code; numba does not accept it after `raise`, as it is no Exception."""
 
     def generate(context: Any, builder: Any, *_: Any) -> Any:
         with builder.if_then(cgutils.true_bit):
@@ -154,7 +169,10 @@ def _failed() -> None:
 
 
 def code_of(dispatcher: Any, args: tuple[Any, ...] = (), returned: Any = types.none) -> int:
-    """Return the address of a dispatcher's function for some argument types; compile it first if necessary."""
+    """Return the address of the machine code of a dispatcher's function for these argument types and return type.
+
+    The function is compiled first if necessary.
+    """
     dispatcher.compile(returned(*args))
     compiled = dispatcher.overloads[args]
     return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))

@@ -31,10 +31,10 @@ _CALLED = re.compile(
 
 
 def sources(file: Path, package: Path) -> list[Path]:
-    """Return the files that this one's compiled code depends on, itself included, in a fixed order.
+    """Return the package's files on which the compiled code of `file` depends, itself included, sorted.
 
-    A module imported only for its types counts if it defines tuples: kernels find a field by its position. All of
-    `core/jit` counts.
+    These are its direct and indirect imports and all of `core/jit`. A module imported only for its types, or within a
+    function, counts if it defines named tuples: kernels find a field by its position.
     """
     found, ahead = {file, *(package / "core" / "jit").glob("*.py")}, [file]
     while ahead:
@@ -45,7 +45,10 @@ def sources(file: Path, package: Path) -> list[Path]:
 
 
 def fingerprint(own: Path | None, files: list[Path]) -> str:
-    """Return a digest of a file's text and of what it sees of others; without `own`, of the whole text of all files."""
+    """Return a digest of the text of `own` and of what its compiled code sees of the other `files`.
+
+    If `own` is None, the digest is that of the whole text of all files.
+    """
     digest = hashlib.sha256()
     for path in files:
         seen = seen_of(path) if own and path != own else text(path)
@@ -55,7 +58,10 @@ def fingerprint(own: Path | None, files: list[Path]) -> str:
 
 @functools.cache
 def seen_of(path: Path) -> str:
-    """Return the text of a file that compiled code of other files sees: all but bodies of functions with a slot."""
+    """Return a file's text without the bodies of functions that other files call through slots.
+
+    That is all that compiled code of other files sees of it.
+    """
     return _CALLED.sub(r"\1", text(path))
 
 

@@ -55,9 +55,10 @@ def by_reference(of: T) -> T:
 
 
 def unless_none(field: str) -> Callable[[F], F]:
-    """Return a decorator for a function that returns its tuple, or None if the tuple or this field of it is None.
+    """Return a decorator for a function of one named tuple, which returns the tuple, or None if `field` of it is None.
 
-    Compiled code gets the same pointer, and its type tells which case it is: code for None is not generated.
+    The function also returns None for None. In compiled code the call costs nothing: the argument's type tells if the
+    field is None, so the result is the same pointer, or None at compile time.
     """
 
     def decorated(function: F) -> F:
@@ -79,7 +80,7 @@ def unless_none(field: str) -> Callable[[F], F]:
 
 
 class Reference(types.Type):
-    """The type of a named tuple that is passed by reference."""
+    """Numba's type of a named tuple that is passed by reference: the class `of`, and the types of its fields."""
 
     def __init__(self, of: Any, members: Iterable[Any]) -> None:
         self.of = of
@@ -91,7 +92,7 @@ class Reference(types.Type):
 
     @property
     def mangling_args(self) -> tuple[str, tuple[()]]:
-        """Return the type's part in names of compiled functions."""
+        """Return this type's name and no arguments, for the names of compiled functions that take it."""
         return self.name, ()
 
 

@@ -21,7 +21,10 @@ _LIBRARIES: list[Any] = []
 
 
 def unbox(reference: Any, tuple_: Any, c: Any) -> NativeValue:
-    """Return, in a generated wrapper, a pointer to a struct with a tuple's items."""
+    """Generate code that copies a Python tuple's items to a struct on the stack.
+
+    Return the pointer to the struct, with a flag that is true if an item has a wrong type.
+    """
     kept = cgutils.alloca_once(c.builder, c.context.data_model_manager[reference].fields)
     return NativeValue(kept, is_error=cgutils.is_not_null(c.builder, _filled(c.builder, reference, tuple_, kept)))
 
@@ -63,7 +66,10 @@ def _address_of(pickled: bytes) -> int:
 
 
 def _generate(context: Any, module: Any, name: str, reference: Any) -> None:
-    """Generate a function that fills a struct with a tuple's items; it returns 0 if all items have the right type."""
+    """Generate a function that fills a struct with a tuple's items, in an LLVM module.
+
+    It returns 0 if all items have the right type; otherwise another number, and it sets a TypeError.
+    """
     model = context.data_model_manager[reference]
     function = ir.Function(module, ir.FunctionType(_INT, [_OBJECT, _OBJECT]), name)
     builder = ir.IRBuilder(function.append_basic_block())
