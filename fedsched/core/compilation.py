@@ -105,9 +105,9 @@ def compiling(
 ) -> Iterator[Compilation]:
     """Open a watch for the `with` block and return it: it counts what is compiled within the block.
 
-    A time budget that excludes compiling subtracts the watch's `seconds`. `notice` is called whenever the compilation of a
-    function begins or ends. In nested blocks only the innermost `notice` is called, so that one line of progress is
-    drawn. `expects` returns about how many functions will be compiled, for that line.
+    A time budget that excludes compiling subtracts the watch's `seconds`. `notice` is called whenever the compilation
+    of a function begins or ends. In nested blocks only the innermost `notice` is called, so that one line of progress
+    is drawn. `expects` returns about how many functions will be compiled, for that line.
     """
     watch = Compilation(notice=notice, expects=expects)
     if _under_way:

@@ -197,8 +197,8 @@ def read(
 def told_by_content(path: str | PathLike[str], kind: str) -> str:
     """Return "sacct" if a file named .csv or .json is a dump of Slurm's sacct, "openb" if it is a table of pods.
 
-    Otherwise return the format of its name. A table is a dump if its first line has sacct's column names and not
-    fedsched's. The content of a pipe is not looked at.
+    Otherwise, and for a pipe, return `kind`: the format that the name tells, "csv" or "batsim". A table is a dump if
+    its first line has sacct's column names; raise a ValueError if it has fedsched's, too.
     """
     if not Path(path).is_file():
         return kind

@@ -31,7 +31,10 @@ _OF_NODES = "a Federation, as Federation.of(64, 128), a file of one ('site.toml'
 
 
 def nouns_of(call: str, workload: object, federation: object, *, second: str) -> tuple[Workload, Federation]:
-    """Return the jobs and the machine of a call's arguments; `second` is its name for the machine."""
+    """Return a call's first two arguments as a workload and a federation; raise a TypeError if they are swapped.
+
+    `call` is the function's name, and `second` its name for the argument with the machine; both are for errors.
+    """
     if isinstance(workload, Workload) and isinstance(federation, Federation):
         return workload, federation
     if _is_machine(workload) and _is_jobs(federation):
@@ -43,14 +46,20 @@ def nouns_of(call: str, workload: object, federation: object, *, second: str) ->
 
 
 def noun_of(call: str, field: str, given: object, kind: type[Noun], give: str) -> Noun:
-    """Return an argument that must be of one class; in the error, `give` says how to make it."""
+    """Return an argument unchanged; raise a TypeError if it is not of the class `kind`.
+
+    `call`, `field` and `give` are for the error: the function, the argument's name, and what to give instead.
+    """
     if not isinstance(given, kind):
         raise TypeError(f"{call}: {field}={_shown(given)} is no {kind.__name__}; give {give}.")
     return given
 
 
 def workload_of(call: str, field: str, given: object) -> Workload:
-    """Return the jobs of an argument: a workload, its file, a pandas table, or `Job`s."""
+    """Return an argument as a workload; it may be one, the path of its file, a pandas table, or a sequence of `Job`s.
+
+    Raise a TypeError for anything else; `call` and `field` name the function and the argument in it.
+    """
     if isinstance(given, Workload):
         return given
     if isinstance(given, str | PathLike):
@@ -65,7 +74,10 @@ def workload_of(call: str, field: str, given: object) -> Workload:
 
 
 def federation_of(call: str, field: str, given: object) -> Federation:
-    """Return the machine of an argument: a federation, its file, clusters or a group, or a number of nodes."""
+    """Return an argument as a federation; it may be one, its file's path, clusters, a node group or a number of nodes.
+
+    Raise a TypeError for anything else; `call` and `field` name the function and the argument in it.
+    """
     if isinstance(given, Federation):
         return given
     if isinstance(given, NodeGroup):

@@ -74,7 +74,10 @@ def check_writable(path: str | PathLike[str]) -> None:
 
 
 def _target(path: str | PathLike[str]) -> Path | None:
-    """Return the file to replace for a path; None for a device or a pipe, which is written directly."""
+    """Return the file to replace for a path, links resolved; None for a device or a pipe, which is written directly.
+
+    Raise an OutputError for a folder, a write-protected file, or a file in a folder that does not exist.
+    """
     given = Path(path)
     if given.is_dir():
         raise OutputError(f"Cannot write {path}: it is a folder; give the name of a file in it.")
@@ -97,7 +100,9 @@ def _temporary_path(target: Path) -> Path:
 
 @contextmanager
 def atomic_text(path: str | PathLike[str]) -> Iterator[TextIO]:
-    """Return a UTF-8 text stream with lines that end in a single line feed, otherwise as `atomic_bytes`.
+    """Return a UTF-8 text stream to a file that is written completely or not at all, as by `atomic_bytes`.
+
+    Line ends are written as they are given, so a line feed stays one on each system.
 
     Half a surrogate pair, which UTF-8 cannot encode (a file's name may have one), is escaped.
     """
@@ -110,7 +115,10 @@ def atomic_text(path: str | PathLike[str]) -> Iterator[TextIO]:
 
 @contextmanager
 def _with_output_errors(path: str | PathLike[str]) -> Iterator[None]:
-    """Turn the system's error in writing this file into an OutputError that says what to do."""
+    """Turn the system's error in writing this file, within the block, into an OutputError that says what to do.
+
+    A broken pipe, and an error about a file in another folder, pass unchanged.
+    """
     try:
         yield
     except BrokenPipeError:  # the reader of the pipe has ended

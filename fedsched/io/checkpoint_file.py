@@ -25,14 +25,21 @@ DIGEST = hashlib.sha256().digest_size
 
 @dataclass(frozen=True, slots=True)
 class SealedFile:
-    """The file of a checkpoint. Its digest detects damage, not forgery: readers must check all values."""
+    """The file of a checkpoint: a mark of the format, a digest, and the content.
+
+    The digest detects damage, not forgery: readers must check all values.
+    """
 
     path: Path
     mark: bytes  # ends with the format's version and a line feed
     what: str  # the kind of object that is saved, for messages
 
     def read(self, most: int) -> bytes | None:
-        """Return the content, `most` bytes or fewer; None if there is no file yet."""
+        """Return the content; None if there is no file yet.
+
+        Raise a FedschedError if the file is unreadable, damaged, no checkpoint of this kind and version, or has more
+        than `most` bytes of content.
+        """
         written = self._content(len(self.mark) + DIGEST + most)
         if written is None:
             return None
@@ -68,19 +75,25 @@ class SealedFile:
         check_writable(self.path)
 
     def write(self, content: bytes | memoryview) -> None:
-        """Replace the file's content."""
+        """Write a new file with mark, digest and content; it replaces the old file when it is complete."""
         with atomic_bytes(self.path) as stream:
             stream.write(self.mark + hashlib.sha256(content).digest())
             stream.write(content)
 
     def refusal(self, why: str, *, others: bool = False) -> FedschedError:
-        """Return the error that says why this file cannot be resumed; `others`: it may be another search's or run's."""
+        """Return, not raise, the error that says why the search or run cannot resume from this file, and the cure.
+
+        With `others` the file may belong to another search or run, so the cure is also to name another file.
+        """
         cure = "name another file, or delete it to begin anew" if others else "delete it to begin anew"
         return FedschedError(f"{self.path}: {why}; {cure}.")
 
 
 def key_of(words: str, values: Iterable[object]) -> str:
-    """Return a digest of all that must be equal for a checkpoint to fit: words, and all numeric values."""
+    """Return a digest of `words` and of all numbers and arrays among `values`; other values are ignored.
+
+    A checkpoint fits only a search or run with an equal digest.
+    """
     digest = hashlib.sha256(words.encode())
     for value in values:
         if isinstance(value, np.ndarray | float | int):
@@ -89,7 +102,10 @@ def key_of(words: str, values: Iterable[object]) -> str:
 
 
 def check_checkpoint(path: str | PathLike[str], what: str) -> None:
-    """Raise if a checkpoint's path has a compression's suffix: the writer would compress it, the reader would not."""
+    """Raise a ValueError if a checkpoint's path ends in .gz, .xz or .bz2, as checkpoints are not compressed files.
+
+    `what` names the argument in the error.
+    """
     suffix = Path(path).suffix
     if suffix.lower() in COMPRESSION_SUFFIXES:
         raise ValueError(f"{what}={str(path)!r} must not end in {suffix}: it is not compressed.")

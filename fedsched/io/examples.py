@@ -21,7 +21,7 @@ _FOLDERS = {"federation": "federations", "workload": "workloads"}
 
 
 def example_names(kind: Kind) -> dict[str, Path]:
-    """Return the files of the examples of a kind, by name."""
+    """Return the paths of all shipped federations, or of all shipped workloads, by name."""
     folder = Path(str(files("fedsched"))) / "data" / _FOLDERS[kind]
     return {
         path.name.removesuffix(suffix): path
@@ -32,7 +32,7 @@ def example_names(kind: Kind) -> dict[str, Path]:
 
 
 def example_file(kind: Kind, name: str) -> Path:
-    """Return the file of an example."""
+    """Return the path of the shipped federation or workload of this name; an unknown name is an UnknownNameError."""
     known = example_names(kind)
     if name not in known:
         raise unknown_name(f"example {kind}", name, known)
@@ -40,29 +40,35 @@ def example_file(kind: Kind, name: str) -> Path:
 
 
 def slurm_files() -> dict[str, Path]:
-    """Return the files of the shipped Slurm cluster, by name."""
+    """Return the paths of the files that describe the shipped Slurm cluster, by file name."""
     folder = Path(str(files("fedsched"))) / "data" / "slurm"
     return {path.name: path for path in sorted(folder.iterdir())}
 
 
 def queue_folder(name: str) -> Path:
-    """Return the folder of a shipped queue."""
+    """Return the path of the folder of the shipped queue of this name; it need not exist."""
     return Path(str(files("fedsched"))) / "data" / "queues" / name
 
 
 def names_shipped(name: str | PathLike[str], folder: Path = Path()) -> bool:
-    """Return whether this can be the name of a shipped file, and is no existing file seen from this folder."""
+    """Return whether this can be the name of a shipped file: a plain name without suffix, and no file in `folder`."""
     path = Path(name)
     return str(name) != STDIN and path.name == str(name) and not path.suffix and _is_missing(folder / path)
 
 
 def workload_path(path: str | PathLike[str]) -> str | PathLike[str]:
-    """Return the file to read jobs from: the given one if it exists, else the shipped workload of this name."""
+    """Return the file to read jobs from: the given path if it exists, else that of the shipped workload of this name.
+
+    Raise a TraceError for a folder, and if there is neither.
+    """
     return _located(path, "workload")
 
 
 def federation_path(path: str | PathLike[str]) -> str | PathLike[str]:
-    """Return the file to read a federation from: the given one if it exists, else the shipped one of this name."""
+    """Return the file to read a federation from: the given path if it exists, else that of the shipped one so named.
+
+    Raise a FederationError for a folder, and if there is neither.
+    """
     return _located(path, "federation")
 
 

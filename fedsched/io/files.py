@@ -88,7 +88,7 @@ def open_bytes(path: str | PathLike[str]) -> Iterator[BufferedReader]:
 
 @contextmanager
 def _opened(path: str | PathLike[str]) -> Iterator[BufferedReader]:
-    """Return a seekable stream: the file, or a copy of what came through a pipe."""
+    """Open a seekable stream for the block: the file, or a copy of all that comes through a pipe or standard input."""
     if str(path) == STDIN:
         if sys.stdin is None:
             raise TraceError(f"{path}: there is no standard input; give a file.")
@@ -112,7 +112,10 @@ def _without_waiting(path: str, flags: int) -> int:
 
 
 def _first_of_pipe(pipe: int, path: str | PathLike[str]) -> bytes:
-    """Return the first bytes of a pipe; raise if no program writes to it within 30 s."""
+    """Return the first bytes of a pipe; raise a TraceError if no program has opened it for writing within 30 s.
+
+    Return b"" if a program has opened the pipe and written nothing yet.
+    """
     until = time.monotonic() + PATIENCE
     while True:
         try:
@@ -148,12 +151,12 @@ def _spooled(
 
 
 def stem_of(path: str | PathLike[str]) -> str:
-    """Return the default name of a workload or a federation: its file's name without suffixes."""
+    """Return the default name of a workload or a federation: its file's name up to the first dot; "stdin" for "-"."""
     return "stdin" if str(path) == STDIN else Path(path).name.split(".")[0]
 
 
 class _Bounded(io.RawIOBase):
-    """A stream of decompressed data that raises beyond a limit."""
+    """A stream of decompressed data that raises a TraceError after more than `limit` bytes."""
 
     def __init__(self, stream: io.BufferedIOBase, limit: int, path: str | PathLike[str]) -> None:
         self._stream = stream
@@ -165,7 +168,7 @@ class _Bounded(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Return how many bytes were written into the buffer."""
+        """Read decompressed bytes into the buffer and return how many; 0 at the end."""
         room = memoryview(buffer)
         part = self._stream.read1(len(room))
         self._left -= len(part)
@@ -179,7 +182,10 @@ class _Bounded(io.RawIOBase):
 
 
 def read_text(path: str | PathLike[str]) -> str:
-    """Return the whole content of a small text file, decompressed, without a byte-order mark."""
+    """Return the whole text of a file, decompressed, without a byte-order mark.
+
+    Raise a TraceError if the file cannot be read or has zero bytes.
+    """
     with open_bytes(path) as stream:
         parts = []
         while part := stream.read1(1 << 20):
@@ -209,12 +215,12 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 
 def read_json(path: str | PathLike[str]) -> Any:
-    """Return the data in a JSON file."""
+    """Return the data in a JSON file, plain or compressed; raise a TraceError if it is invalid or repeats a name."""
     return parse_json(read_text(path), str(path))
 
 
 def parse_json(text: str, source: str) -> Any:
-    """Return the data in a JSON text; raise an error that names `source` if it is invalid or repeats a name."""
+    """Return the data in a JSON text; raise a TraceError that names `source` if it is invalid or repeats a name."""
     try:
         return json.loads(text, object_pairs_hook=partial(_named_once, source))
     except TraceError:
@@ -229,7 +235,7 @@ def parse_json(text: str, source: str) -> Any:
 
 
 def _named_once(source: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object; raise if it repeats a name, as one of the two values would be lost."""
+    """Return a JSON object's pairs as a dictionary; raise a TraceError if a name occurs twice in it."""
     named = dict(pairs)
     if len(named) < len(pairs):
         seen: set[str] = set()

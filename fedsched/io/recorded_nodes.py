@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 def recorded_nodes(
     workload: Workload, federation: Federation, *, hosts: str | PathLike[str] | Mapping[str, tuple[str, int]]
 ) -> NodeUse:
-    """Return the tasks of each job on each node, as its log records them.
+    """Return the number of tasks of each job on each node, with the jobs' starts and ends, as the log records them.
+
+    Raise a ScheduleError if the wait or the nodes of some job are not recorded.
 
     Parameters
     ----------
@@ -84,7 +86,10 @@ def recorded_nodes(
 
 
 def _nodes_by_name(hosts: Hosts, federation: Federation) -> dict[str, int]:
-    """Return each host's node, numbered through the whole federation."""
+    """Return the node of each host, numbered from 0 through the whole federation.
+
+    Raise a FederationError if a host stands for several nodes.
+    """
     first, at = {}, 0
     for cluster in federation.clusters:
         first[cluster.name], at = at, at + cluster.nodes

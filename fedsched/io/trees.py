@@ -102,7 +102,7 @@ def _inflated(content: bytes, most: int) -> bytes:
 
 
 class _Reader:
-    """A reader of arrays, one after the other."""
+    """A reader that puts arrays back into a tree: it takes them one after the other from the bytes after the JSON."""
 
     def __init__(self, body: bytes, place: int, most: int) -> None:
         self._body, self.place, self._left = body, place, most
@@ -136,7 +136,7 @@ class _Reader:
 
 
 class Saved:
-    """One object's part of a tree, read field by field; an invalid type, shape or value is an UnfitError.
+    """One object's part of a tree, read field by field; a missing field, or an invalid value, raises an UnfitError.
 
     With `own` the search that reads it has written it itself, maybe in another process: then slow checks are skipped.
     """
@@ -149,7 +149,7 @@ class Saved:
         self.fields: dict[str, Plain] = fields
 
     def unfit(self, name: str, why: str) -> UnfitError:
-        """Return the error that names a field."""
+        """Return, not raise, the error that says why a field is invalid; it names the field's place in the tree."""
         return UnfitError(f"{self._where}{name} {why}")
 
     def _field(self, name: str) -> Plain:
@@ -158,50 +158,50 @@ class Saved:
         return self.fields[name]
 
     def whole(self, name: str, least: int = 0, most: int = GREATEST) -> int:
-        """Return a whole number."""
+        """Return a field's whole number; raise an UnfitError unless it is one from `least` to `most`."""
         value = self._field(name)
         if type(value) is not int or not least <= value <= most:
             raise self.unfit(name, f"must be a whole number from {least} to {most}")
         return value
 
     def number(self, name: str, least: float = 0.0) -> float:
-        """Return a number below infinity."""
+        """Return a field's number; raise an UnfitError unless it is one of at least `least` and below infinity."""
         value = self._field(name)
         if not isinstance(value, float | int) or isinstance(value, bool) or not least <= value <= sys.float_info.max:
             raise self.unfit(name, f"must be a number of at least {least:g} and below infinity")
         return float(value)
 
     def flag(self, name: str) -> bool:
-        """Return a truth value."""
+        """Return a field's truth value; raise an UnfitError if it is anything else."""
         value = self._field(name)
         if not isinstance(value, bool):
             raise self.unfit(name, "must be true or false")
         return value
 
     def text(self, name: str) -> str:
-        """Return a text."""
+        """Return a field's text; raise an UnfitError if it is anything else."""
         value = self._field(name)
         if not isinstance(value, str):
             raise self.unfit(name, "must be words")
         return value
 
     def words(self, name: str) -> list[str]:
-        """Return a list of texts."""
+        """Return a field's list of texts; raise an UnfitError if it is anything else."""
         value = self._field(name)
         if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
             raise self.unfit(name, "must be a list of words")
         return [str(one) for one in value]
 
     def part(self, name: str) -> Saved:
-        """Return an object's fields."""
+        """Return the object in a field, to read its own fields; raise an UnfitError if the field has no object."""
         return Saved(self._field(name), f"{self._where}{name}.", own=self.own)
 
     def maybe(self, name: str) -> Saved | None:
-        """Return an object's fields; None if there is no object."""
+        """Return the object in a field, to read its own fields; None if the field is None."""
         return None if self._field(name) is None else self.part(name)
 
     def parts(self, name: str) -> list[Saved]:
-        """Return the fields of several objects."""
+        """Return the objects in a field's list, each to read its own fields."""
         value = self._field(name)
         if not isinstance(value, list):
             raise self.unfit(name, "must be a list")
@@ -214,7 +214,10 @@ class Saved:
         least: int | NDArray[np.int64] = 0,
         most: int | NDArray[np.int64] = GREATEST,
     ) -> NDArray[np.int64]:
-        """Return whole numbers within limits, for all or for each element; None in the shape means any length."""
+        """Return a field's array of whole numbers; raise an UnfitError if its shape or a number is invalid.
+
+        None in the shape means any length. The limits, themselves allowed, are for all elements or for each one.
+        """
         array = self._array(name, np.int64, shape)
         if not ((array >= least) & (array <= most)).all():
             raise self.unfit(name, f"must hold whole numbers from {np.min(least)} to {np.max(most)}")
@@ -229,14 +232,17 @@ class Saved:
         *,
         unknown: bool = False,
     ) -> NDArray[np.float64]:
-        """Return numbers within limits, the limits included; NaN is invalid unless values may be `unknown`."""
+        """Return a field's array of floats; raise an UnfitError if its shape or a number is invalid.
+
+        None in the shape means any length. Numbers from `least` to `most` are valid, and NaN with `unknown`.
+        """
         array = self._array(name, np.float64, shape)
         if not ((array >= least) & (array <= most) | (np.isnan(array) & unknown)).all():
             raise self.unfit(name, f"must hold numbers from {least:g} to {most:g}")
         return array
 
     def streams(self, name: str, count: int) -> NDArray[np.uint64]:
-        """Return the counters of `count` random streams; any number is valid."""
+        """Return the counters of `count` random streams, an array of shape (count, 1); any number is valid."""
         return self._array(name, np.uint64, (count, 1))
 
     def _array(self, name: str, kind: type[np.generic], shape: Sequence[int | None]) -> NDArray[Any]:

@@ -32,7 +32,7 @@ GIVE = "give origin= (fedsched: --calendar-origin), the time at second 0, like 2
 
 @dataclass(frozen=True, slots=True)
 class WallTime:
-    """A wall-clock time as seconds since 1970, in local time as written; `exact`: in UTC, given as such seconds."""
+    """A time as seconds since 1970: of a date in local time, counted as written, or, if `exact`, seconds in UTC."""
 
     seconds: float
     exact: bool = False
@@ -44,14 +44,14 @@ class WallTime:
             return f"{self.seconds:g} s from 1970 on"
 
     def later(self, seconds: float) -> WallTime:
-        """Return the time that is later by these seconds, by the same clock."""
+        """Return the time that is `seconds` later, by the same clock."""
         return WallTime(self.seconds + seconds, self.exact)
 
 
 def wall_time_of(text: str) -> WallTime | None:
-    """Return the time in a text: 2027-01-12T08:00:00, 2027-01-12, or seconds since 1970; None for "Unknown".
+    """Return the time in a text: 2027-01-12T08:00:00, 2027-01-12, or seconds since 1970.
 
-    A text that is no time gives NaN seconds.
+    Return None for an empty text, and for a word such as "Unknown" or "None". Seconds since 1970 give an `exact` time in UTC. A text that is no time gives a time of NaN seconds.
     """
     text = text.strip()
     if text.isdecimal() and text.isascii():
@@ -84,7 +84,7 @@ class WallClock:
     said: str = ""
 
     def second(self, moment: WallTime) -> float:
-        """Return a time as a second of the workload."""
+        """Return a wall-clock time in seconds of the workload's own clock, in which submits are given."""
         if self.unix is not None and moment.exact:
             return moment.seconds - self.unix
         if self.unix is not None and self.zone is not None:
@@ -92,7 +92,7 @@ class WallClock:
         return moment.seconds - self.zero.seconds
 
     def moment(self, second: float) -> WallTime:
-        """Return the wall-clock time of a second of the workload."""
+        """Return the local wall-clock time of a second of the workload's own clock."""
         if self.unix is not None and self.zone is not None and abs(self.unix + second) < _MOST:
             return _on_the_wall(self.unix + second, self.zone)
         return self.zero.later(second)
@@ -109,7 +109,10 @@ class WallClock:
 
 
 def clock_from(origin: Workload | str | float | None) -> WallClock | None:
-    """Return the clock of a workload, or one with second 0 at a given time; None if neither is given or known."""
+    """Return the clock of a workload, by its header, or a clock with second 0 at the given time.
+
+    Return None for None, and if the header gives no time. Raise a FederationError if a given time is invalid.
+    """
     if origin is None:
         return None
     if isinstance(origin, str | int | float):
@@ -121,9 +124,9 @@ def clock_from(origin: Workload | str | float | None) -> WallClock | None:
 
 
 def clock_of_workload(workload: Workload) -> WallClock | None:
-    """Return the clock in a workload's header; None if there is none.
+    """Return the clock that a workload's header gives by StartTime or UnixStartTime; None if it has neither.
 
-    Raise an error if submits were moved since the header was written, as its time then belongs to another second.
+    Raise a FederationError if submits were moved since the header was written: its time then fits another second.
     """
     header = dict(reversed(workload.header))  # of several lines with one name the first counts
     unix, zero = _whole(header.get("UnixStartTime", "")), start_of(header.get("StartTime", ""))
@@ -143,7 +146,7 @@ def clock_of_workload(workload: Workload) -> WallClock | None:
 
 
 def start_of(text: str) -> WallTime | None:
-    """Return the wall-clock time in a header's StartTime; its zone is ignored."""
+    """Return the wall-clock time in the text of a header's StartTime, without its zone; None if it is no time."""
     if match := _STANDING.match(text.strip()):
         moment = wall_time_of(match[0])
         return moment if moment is not None and math.isfinite(moment.seconds) else None

@@ -98,7 +98,7 @@ class _IntoLibrary(compiler_machinery.FunctionPass):
 
 
 def _check_returned(state: Any) -> None:
-    """Raise a TypingError if a function returns a type that its annotation cannot hold: numba would convert silently."""
+    """Raise a TypingError if a function returns a type unlike its annotation: numba would convert it silently."""
     for block in state.func_ir.blocks.values():
         end = block.terminator
         if isinstance(end, numba_ir.Return):

@@ -39,12 +39,12 @@ def inlined(function: F) -> F:
 
 
 def constant(value: int) -> int:
-    """Return a whole number as numpy's int64, for kernels to pass to kernels: for a literal numba would compile anew."""
+    """Return a whole number as numpy's int64, which kernels pass to kernels: numba would compile anew for a literal."""
     return cast("int", np.int64(value))
 
 
 def flag(value: bool) -> bool:
-    """Return a truth value as numpy's bool, for kernels to pass to kernels: for a literal numba would compile anew."""
+    """Return a truth value as numpy's bool, which kernels pass to kernels: numba would compile anew for a literal."""
     return cast("bool", np.bool_(value))
 
 

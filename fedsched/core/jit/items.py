@@ -35,7 +35,7 @@ class _Lower(lowering.Lower):
         return arrayobj.store_item(self.context, self.builder, array, value, place)  # type: ignore[no-untyped-call]
 
     def _place(self, array: Any, of: Any, kind: Any, index: Any) -> Any:
-        """Generate instructions that find the address of an array's item; return the pointer. Indices may be negative."""
+        """Generate instructions that compute the address of an array's item, and return it; indices may be negative."""
         b, struct, indices = self.builder, self.loadvar(of.name), self.loadvar(index.name)
         kinds = (kind,) if isinstance(kind, types.Integer) else kind.types
         values = [indices] if isinstance(kind, types.Integer) else cgutils.unpack_tuple(b, indices, len(kinds))
@@ -53,7 +53,7 @@ _NUMBERS = (types.Integer, types.Float, types.Boolean)
 
 
 def _plain(array: Any, index: Any) -> bool:
-    """Return whether whole-number indices select one item of an array of numbers in C order; False under boundscheck."""
+    """Return whether whole-number indices select one item of an array of numbers in C order, unchecked for bounds."""
     kinds: Any = (index,) if isinstance(index, types.Integer) else getattr(index, "types", ())
     return (
         type(array) is types.Array and array.layout == "C" and isinstance(array.dtype, _NUMBERS) and array.aligned

@@ -20,7 +20,7 @@ _SETTINGS: Any = config
 
 
 def kernel(function: F) -> F:
-    """Return a function that numba's `njit` compiles at its first call; compiled code is cached if there is a folder."""
+    """Return a function that numba's `njit` compiles at its first call; its code is cached if there is a folder."""
     # Without reference counts: no kernel allocates, and tuples by reference hold none.
     compiled: Any = numba.njit(function, nogil=True, error_model="numpy", _nrt=False)  # type: ignore[call-overload]
     with _kept(function) as kept:

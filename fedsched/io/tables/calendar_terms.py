@@ -29,7 +29,12 @@ DAYS_AFTER = 30  # days after the last submit until which repeated downtimes are
 
 @dataclass(slots=True)
 class Terms:
-    """The terms of reading a calendar's file, and notes for the user."""
+    """What is needed to read another program's calendar, and what is noted while reading it, for the user.
+
+    The first is the machine with its hosts, the clock for dates, the times between which downtimes count, and what
+    outages do with running jobs. The notes are the facts left out, the assumptions, and the number of downtimes that
+    are `over` before the first job.
+    """
 
     path: str
     machine: SiteHosts
@@ -47,11 +52,14 @@ class Terms:
 
     @property
     def cpus(self) -> Mapping[str, int]:
-        """Return the number of CPUs of each host, as far as known."""
+        """Return the number of CPUs by host, for hosts with a known number; empty without a mapping of hosts."""
         return {} if self.machine.hosts is None else self.machine.hosts.cpus
 
     def check_hosts(self) -> None:
-        """Refuse hosts without known nodes if the model's nodes are CPUs, as a host has several."""
+        """Raise a FederationError if the log's tasks are CPUs and no mapping tells the nodes of each host.
+
+        A host then is several of the model's nodes, so it cannot be counted as one.
+        """
         if self.in_cpus and self.machine.hosts is None:
             raise FederationError(
                 f"{self.path}: it names hosts, and the log's tasks are CPUs; read the log with unit='nodes' (fedsched: "
@@ -59,11 +67,17 @@ class Terms:
             )
 
     def second(self, moment: WallTime, where: str) -> float:
-        """Return a time as a second of the workload."""
+        """Return a wall-clock time in seconds on the workload's own clock.
+
+        Raise a FederationError, which names `where`, if that clock's date is unknown.
+        """
         return self._clock(where).second(moment)
 
     def on_the_wall(self, moment: WallTime, where: str) -> WallTime:
-        """Return a time as local wall-clock time."""
+        """Return a time as local wall-clock time, even if it is counted in UTC.
+
+        Raise a FederationError, which names `where`, if the workload's clock is unknown.
+        """
         return self._clock(where).on_the_wall(moment)
 
     def _clock(self, where: str) -> WallClock:
@@ -74,22 +88,25 @@ class Terms:
         return self.clock
 
     def kept(self, stretches: list[Stretch]) -> list[Stretch]:
-        """Return the stretches that do not end before the first submit, and count the others."""
+        """Return the closures that end after the first submit; add the number of the others to `over`."""
         found = [stretch for stretch in stretches if stretch.end > self.from_second]
         self.over += len(stretches) - len(found)
         return found
 
     def leave_out(self, fact: str) -> None:
-        """Note a fact of the file that the model does not represent."""
+        """Add to `left_out` a fact of the file that the model does not represent."""
         self.left_out.append(fact)
 
     def say_until(self) -> None:
-        """Note until when repeated downtimes are taken, if the user did not give that."""
+        """Add to `assumed` until when repeated downtimes are taken, unless the user gave that time."""
         if self.until_said:
             self.assumed.append(self.until_said)
 
     def calendar(self, downtimes: list[Downtime]) -> Noted[Downtime]:
-        """Return the downtimes with all notes about them."""
+        """Return the downtimes as a `Noted`, with what is left out and what is assumed as its notes.
+
+        Assumptions are the clock's origin, and that hosts are counted if their nodes are unknown.
+        """
         left = self.left_out + ([f"{counted(self.over, 'downtime')} over before the first job"] if self.over else [])
         assumed = self.assumed.copy()
         if self.clock is not None and self.clock.said:
@@ -117,7 +134,11 @@ def terms_of(
     victims: str | None = None,
     by_dates: bool = True,
 ) -> Terms:
-    """Return the terms that the arguments of `fedsched.io.tables.downtimes.read_calendar` mean."""
+    """Return the `Terms` for the arguments of `fedsched.io.tables.downtimes.read_calendar`, checked.
+
+    By default repeated downtimes are taken until 30 days after the last submit. Raise a FederationError if the
+    federation is missing or an argument is invalid. `by_dates` is whether the file's times are dates.
+    """
     if federation is None:
         raise FederationError(f"{path}: it names hosts; give federation=, the machine that has them.")
     clock = clock_from(workload if origin is None else origin) if by_dates else None

@@ -28,7 +28,7 @@ MOST_NAMES, LONGEST_NAME = 3, 80
 
 
 class Stretch(NamedTuple):
-    """A closure of a host: begin, end (in seconds), kind and name."""
+    """A stretch of time in which a host is closed: begin and end in seconds of the workload, kind and name."""
 
     begin: float
     end: float
@@ -50,7 +50,7 @@ class OutageEffect(NamedTuple):
     victims: str = "latest"
 
     def of(self, kind: str) -> OutageEffect:
-        """Return what a downtime of this kind does with running jobs."""
+        """Return the effect of a downtime of this kind: this one for an outage; else it waits for running jobs."""
         return self if kind == OUTAGE else OutageEffect()
 
 
@@ -62,13 +62,19 @@ class SiteHosts:
     hosts: Hosts | None
 
     def place(self, host: Host, where: str) -> Place | str:
-        """Return a host's nodes, or, if they are not known, the name of its cluster."""
+        """Return a host's nodes, or, if no mapping of hosts is given, the name of its cluster.
+
+        `where` is the file and line, for the error about an unknown host or cluster.
+        """
         if self.hosts is not None:
             return self.hosts.place(host.name, where)
         return self.cluster(host.cluster, where).name
 
     def cluster(self, name: str, where: str) -> Cluster:
-        """Return the cluster of this name in a file; a federation's only cluster may have another name."""
+        """Return the federation's cluster of this name; its only cluster is returned whatever the name.
+
+        Raise a FederationError if several clusters exist and none has the name.
+        """
         clusters = self.federation.clusters
         for cluster in clusters:
             if cluster.name == name or len(clusters) == 1:
@@ -86,9 +92,10 @@ def downtimes_of(
 ) -> list[Downtime]:
     """Return the downtimes that follow from the closures of hosts, sorted by their begins.
 
-    Downtimes that are known in advance close exactly their hosts' nodes, if these are known. Others close a number of
-    a group's nodes, whichever become free. If outages take jobs as recorded, all downtimes close exactly their hosts'
-    nodes.
+    Equal closures of one cluster's hosts are one downtime. Maintenance and reservations, which are known in advance,
+    close exactly their hosts' nodes, if these are known. Other downtimes close a number of a group's nodes, whichever
+    become free, or of the cluster's if the nodes are unknown. With the victims "recorded" all downtimes close exactly
+    their hosts' nodes; raise a FederationError if these are unknown.
     """
     outage_effect = outage_effect or OutageEffect()
     named = outage_effect.victims == RECORDED
@@ -119,7 +126,10 @@ def downtimes_of(
 
 
 def downtime(cluster: str, stretch: Stretch, nodes: str, outage_effect: OutageEffect) -> Downtime:
-    """Return the downtime of some nodes of a cluster for a closure."""
+    """Return the downtime of a cluster's nodes with the times, kind and name of a closure; `nodes` is a text of ranges.
+
+    Only an outage has the given effect on running jobs; any other downtime waits for them.
+    """
     becomes = outage_effect.of(stretch.kind)
     return Downtime(
         cluster,
@@ -158,7 +168,11 @@ def _nodes(here: list[Place | str], cluster: Cluster, where: str, *, named: bool
 
 
 def without_overlaps(stretches: Iterable[Stretch]) -> list[Stretch]:
-    """Return one host's closures without overlaps; those of one kind that touch are joined."""
+    """Return one host's closures, cut so that none overlap, sorted by begin.
+
+    If closures of two kinds overlap, an outage comes first, then maintenance, a drain, a reservation; the other is cut.
+    Closures of one kind that overlap or touch are joined.
+    """
     given = sorted(set(stretches))
     found: list[Stretch] = []
     for kind in KINDS:
@@ -197,14 +211,14 @@ def _without(whole: Stretch, others: list[Stretch]) -> Iterator[Stretch]:
 
 
 def name_of(names: Iterable[str]) -> str:
-    """Return the name of a downtime made of closures with these names."""
+    """Return one name for a downtime joined from closures: the first three names and how many more, at most 80 signs."""
     plain = (" ".join(one_line(name).replace("|", "/").split()) for name in names)
     text = listed([name for name in plain if name], MOST_NAMES)
     return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1].rstrip()}…"
 
 
 def listed(names: Iterable[str], most: int = 8) -> str:
-    """Return names in a list, each once; of many only the first, and how many more there are."""
+    """Return names as one text with commas, each once: the first `most`, then how many more there are."""
     several = list(dict.fromkeys(map(one_line, names)))
     more = f" and {len(several) - most} more" if len(several) > most else ""
     return ", ".join(several[:most]) + more

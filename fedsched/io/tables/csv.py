@@ -69,7 +69,7 @@ def escaped(name: str) -> str:
 
 
 def unescaped(cell: str) -> str:
-    """Return the name in an escaped cell."""
+    """Return the name in a cell, without the apostrophe that `escaped` put before it, if there is one."""
     return cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(FORMULAS) else cell
 
 
@@ -126,7 +126,11 @@ class Table(NamedTuple):
 
 
 def table_of(text: str, path: str | PathLike[str]) -> Table:
-    """Return the table in a text with a line of column names; empty lines and comments are skipped."""
+    """Return the table in a CSV text with a line of column names; empty lines and comments (#) are skipped.
+
+    Commas, semicolons or tabs separate cells, whichever the first line has; with semicolons the decimal mark is a
+    comma. Raise a TraceError if a row has not one cell for each column, a quote stays open, or a name occurs twice.
+    """
     # Comments become empty lines, which the reader counts and skips; above the names quoted comments, too.
     lines = ["\n" if line.startswith("#") else line for line in text.splitlines(keepends=True)]
     top = next((k for k, line in enumerate(lines) if line.strip() and not line.startswith('"#')), len(lines))
@@ -186,9 +190,10 @@ def _about(text: str, path: str | PathLike[str]) -> dict[str, Any]:
 
 
 def _as_written(line: str) -> str | None:
-    """Return the JSON of the first line, even if a spreadsheet split it at its commas and saved it again.
+    """Return the JSON text in a file's first line, without `MARK`; None if there is no valid JSON.
 
-    Then cells with quotes are quoted, and empty cells follow. Return None if the JSON cannot be restored.
+    A spreadsheet may have split the line at its commas and saved it again: quoted, with empty cells behind. The JSON
+    is then put together again.
     """
     read_as = [line, *(",".join(_cells(line, mark)) for mark in ",;\t")]
     found = (one.strip().rstrip(",;\t ").removeprefix(MARK.strip()) for one in read_as)
@@ -196,7 +201,7 @@ def _as_written(line: str) -> str | None:
 
 
 def _cells(line: str, mark: str) -> list[str]:
-    """Return the cells of a line; none if it is damaged."""
+    """Return the cells of a CSV line separated by `mark`; an empty list if the line is not valid CSV."""
     try:
         return next(csv.reader([line], delimiter=mark), [])
     except csv.Error:

@@ -128,7 +128,10 @@ class _Reader(NamedTuple):
 
 
 def _reader_of(text: str) -> _Reader | None:
-    """Return the reader of another program's text; None for fedsched's own."""
+    """Return the reader for a text of Slurm's reservations, Slurm's node events or Batsim's events.
+
+    Return None for any other text, which should be fedsched's own.
+    """
     from fedsched.io.batsim import batsim_events
     from fedsched.io.slurm_files import node_events, reservations
 

@@ -33,7 +33,10 @@ COLUMNS = (
 
 
 def columns_of_workload(workload: Workload) -> dict[str, NDArray[Any]]:
-    """Return the workload's columns by name, without optional ones it lacks; sites are by name, '' = none."""
+    """Return the workload's columns by their names in tables, without optional columns that it lacks.
+
+    Sites are given by name, '' for none; the sites that a job may use are one text, joined by "|".
+    """
     w = workload
     names = np.array([*w.sites, ""], dtype=object)
     table: dict[str, NDArray[Any]] = {name: getattr(w, name) for name in COLUMNS[:5]}
@@ -48,12 +51,12 @@ def columns_of_workload(workload: Workload) -> dict[str, NDArray[Any]]:
 
 
 def named(kind: JobColumns | type[JobColumns], columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Return optional columns under their names in tables."""
+    """Return optional columns by their names in tables: the prefix of their kind, then their own name."""
     return {kind.PREFIX + name: values for name, values in columns.items()}
 
 
 def optional_in(table: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
-    """Return a table's optional columns, by the workload's field and then by their own names."""
+    """Return a table's optional columns by the workload's field, and within a field by name without its prefix."""
     found: dict[str, Any] = {}
     for name, values in table.items():
         if field := field_of(name):
@@ -67,7 +70,7 @@ def field_of(column: str) -> str | None:
 
 
 def cell_of(column: str) -> type[int] | type[float] | type[str]:
-    """Return the type of the cells in a table's column."""
+    """Return the type of the cells in a table's column of this name: int, float or str."""
     if field := field_of(column):
         return OPTIONAL[field].CELL
     return int if column in WHOLE else str if column in NAMED else float
@@ -81,7 +84,11 @@ def workload_of_columns(
     nodes: int = 0,
     history: Iterable[str] = (),
 ) -> Workload:
-    """Return the workload in named columns; sites are in the given order, else in order of appearance."""
+    """Return the workload in named columns; its sites are in the given order, else in order of appearance.
+
+    Without the column "origin" jobs have no site; a job with an empty cell in "allowed" may use all sites. Raise a
+    ValueError for an unknown column, a missing one, or a site that is not among `sites`.
+    """
     check_names(table)
     jobs = len(table["submit"])
     origin = [_site(text) for text in table["origin"]] if "origin" in table else [""] * jobs
@@ -109,7 +116,7 @@ def workload_of_columns(
 
 
 def check_names(names: Iterable[str]) -> None:
-    """Raise if a column is unknown (the error offers the nearest one) or a needed one is missing."""
+    """Raise a ValueError if a column's name is unknown (it offers the nearest one) or a required column is missing."""
     given = list(names)
     for name in given:
         if name not in COLUMNS and not field_of(str(name)):
@@ -122,7 +129,7 @@ def check_names(names: Iterable[str]) -> None:
 
 
 def workload_of_rows(jobs: Sequence[Job], *, name: str, nodes: int) -> Workload:
-    """Return the workload of these jobs, with sites in order of appearance."""
+    """Return the workload of these `Job` objects, with sites in order of appearance."""
     table: dict[str, NDArray[Any]] = {
         field: np.array([getattr(job, field) for job in jobs]) for field in (*WHOLE, *REAL)
     }
@@ -135,7 +142,10 @@ def workload_of_rows(jobs: Sequence[Job], *, name: str, nodes: int) -> Workload:
 
 
 def frame_of_workload(workload: Workload) -> Any:
-    """Return the workload as a table; with pandas, name, nodes, sites and history are in its `attrs`."""
+    """Return the workload's columns, copied, as a pandas table with name, nodes, sites and history in its `attrs`.
+
+    Without pandas, return a dictionary of the columns alone.
+    """
     columns = {name: np.array(values) for name, values in columns_of_workload(workload).items()}
     whole = {
         "name": workload.name,
@@ -149,7 +159,7 @@ def frame_of_workload(workload: Workload) -> Any:
 def workload_of_frame(
     frame: pd.DataFrame | Mapping[str, ArrayLike], *, name: str | None, nodes: int | None
 ) -> Workload:
-    """Return the workload in a table of pandas or a dictionary of columns; arguments override the table's `attrs`."""
+    """Return the workload in a pandas table or a dictionary of columns; `name` and `nodes` override its `attrs`."""
     attrs: Mapping[str, Any] = getattr(frame, "attrs", {})
     return workload_of_columns(
         {str(column): np.asarray(frame[column]) for column in frame},
@@ -161,7 +171,7 @@ def workload_of_frame(
 
 
 def _site(value: object) -> str:
-    """Return a site's name; '' for a missing value of files and tables."""
+    """Return a site's name from a cell, without spaces around; '' for a missing value, which is None or NaN."""
     return "" if value is None or value != value else str(value).strip()
 
 

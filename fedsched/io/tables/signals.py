@@ -131,7 +131,11 @@ class _Reader(NamedTuple):
     decimal: str
 
     def second(self, text: str, where: str) -> float:
-        """Return a time as a second of the workload."""
+        """Return the time in a cell as seconds on the workload's own clock.
+
+        Raise a FederationError if it is no time, or a date although the date of second 0 is unknown. `where` is the
+        file and line.
+        """
         if self.own:
             try:
                 return float(text.replace(self.decimal, "."))
