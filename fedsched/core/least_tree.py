@@ -1,6 +1,6 @@
 """A minimum tree: an array of numbers at places 0, 1, …, with the least of each subtree, as a heap stores a tree.
 
-It finds the next place whose number is at most a bound in O(log n). The number is what an entry, such as a job, asks
+It finds the next place with a number of at most a bound in O(log n). The number is what an entry, such as a job, asks
 for.
 """
 
@@ -39,7 +39,7 @@ def put(tree: Tree, place: int, asked: float) -> None:
 
 @inlined
 def next_within(tree: Tree, place: int, most: float) -> int:
-    """Return the first place, this one or a later one, whose number is at most `most`; -1 if there is none."""
+    """Return the first place, this one or a later one, with a number of at most `most`; -1 if there is none."""
     places = tree.size >> 1
     if place >= places:
         return NO_PLACE

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from os import PathLike
 
     class Response(Protocol):
-        """A server's answer."""
+        """A server's answer to a request, which is closed at the end of a `with` block."""
 
         status: int
         headers: Mapping[str, str]
 
         def read(self, size: int, /) -> bytes:
-            """Return the next bytes."""
+            """Return the next bytes of the content, at most `size`; none at the end."""
             ...
 
         def __enter__(self) -> Response: ...
@@ -92,7 +92,7 @@ class Fetched:
     checked
         In words, by what its content was checked.
     recorded
-        The file with the checksum of the first download, if there is one.
+        The file in which this call recorded the checksum; None if the checksum was known before.
     """
 
     path: Path
@@ -180,7 +180,10 @@ def fetch(
 
 
 def _address(name: str, url: str | None) -> tuple[str, str]:
-    """Return the file's address, and its name after the download."""
+    """Return the address of a file to download, and the name under which it is stored.
+
+    `name` is that of a known log, or with `url` the file's name. Raise a ValueError for an unsafe name or address.
+    """
     if url is None:
         by_lower = {known.lower(): log for known, log in LOGS.items()}
         by_lower |= {log.file.lower(): log for log in LOGS.values()}
@@ -210,7 +213,10 @@ def _sidecar(target: Path) -> Path:
 
 
 def _wanted(target: Path, sha256: str | None) -> tuple[str | None, str]:
-    """Return the checksum that the file must have (None: any), and the source of it."""
+    """Return the checksum that the file must have, and its source in words: given, or recorded beside the file.
+
+    Return None and "" if none is known.
+    """
     if sha256 is not None:
         return sha256.lower(), "given"
     text = _read_small(_sidecar(target), "a checksum's file")
@@ -243,7 +249,7 @@ def _compare(path: Path, found: str, wanted: str, whose: str, cure: str) -> None
 
 
 def _check_content(stream: IO[bytes], url: str) -> None:
-    """Raise if the server sent nothing, or a web page in place of a log."""
+    """Raise a FetchError if the server sent nothing, or a web page in place of a log."""
     stream.seek(0)
     begin = stream.read(256).lstrip().lower()
     if not begin:
@@ -256,12 +262,15 @@ def _check_content(stream: IO[bytes], url: str) -> None:
 
 
 def _validator(part: Path) -> Path:
-    """Return the file that records the address and version of a partial download."""
+    """Return the path of the file that records the address and version of a partial download."""
     return part.with_name(f"{part.name}.json")
 
 
 class _Download:
-    """A partial file, with the address and version from which its bytes come."""
+    """A download into a partial file, open for writing; it goes on with an earlier part if its version is known.
+
+    `have` is the number of bytes that are there, and `mark` their version. An empty file is deleted at the end.
+    """
 
     def __init__(self, url: str, part: Path) -> None:
         self.url, self.part = url, part
@@ -280,7 +289,10 @@ class _Download:
             self.part.unlink()
 
     def run(self, timeout: float, progress: Callable[[int, int], None] | None) -> int:
-        """Download the rest of the file; return how many bytes came."""
+        """Download the rest of the file, or all of it if the server cannot resume; return how many bytes came.
+
+        Raise a FetchError if the server refuses or the connection ends early; the partial file then stays.
+        """
         url, have = self.url, self.have
         headers = {"User-Agent": "fedsched", "Accept-Encoding": "identity"}
         if have:
@@ -355,7 +367,10 @@ def _open(url: str, headers: dict[str, str], timeout: float) -> Response:
 
 
 def _resumable(url: str, part: Path, size: int) -> tuple[int, str]:
-    """Return how many bytes of a download are here, and of which version; 0 if the version is not known."""
+    """Return how many bytes of a partial download can be used, all or 0, and the version that they are of.
+
+    They cannot be used (0 and "") if no note says that they are of this address and a known version.
+    """
     with suppress(OSError, ValueError, TypeError, AttributeError, FetchError):
         noted: Any = json.loads(_read_small(_validator(part), "a download's note") or "null")
         mark = noted.get("mark")
@@ -365,7 +380,7 @@ def _resumable(url: str, part: Path, size: int) -> tuple[int, str]:
 
 
 def _note_validator(url: str, part: Path, response: Response) -> None:
-    """Record the file's version, if the server tells one, so that a later call can resume it."""
+    """Write the note with the address and the version that the server tells ("" if none), for a later resumption."""
     tag = response.headers.get("ETag") or ""
     mark = tag if tag and not tag.startswith("W/") else response.headers.get("Last-Modified") or ""
     _put(_validator(part), json.dumps({"url": url, "mark": mark}))
@@ -386,9 +401,9 @@ def _create(path: Path) -> IO[bytes]:
 
 
 def _reopen(path: Path) -> IO[bytes] | None:
-    """Return the file of that name, open to continue; None if there is none, or if it is not ours alone.
+    """Return the file of this path, open to write and read; None if there is none, or if it is not this user's alone.
 
-    Links, files that are not plain, other users' files and files with a second name are not ours alone.
+    Links, files that are not plain, other users' files and files with a second name are not.
     """
     with suppress(OSError):
         number = os.open(path, os.O_RDWR | _NO_LINKS | _BINARY)
@@ -412,7 +427,7 @@ def _put(path: Path, text: str) -> None:
 
 
 def _read_small(path: Path, what: str) -> str | None:
-    """Return the text of a small file, None if there is none; a link is an error, whatever its target."""
+    """Return the first 64 KiB of a file as text, None if there is no file; a symbolic link raises a FetchError."""
     if path.is_symlink():
         raise FetchError(f"{path}: it is a link, which could lead anywhere; {what} is a plain file: delete the link.")
     try:

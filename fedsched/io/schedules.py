@@ -1,4 +1,4 @@
-"""Schedules as files: CSV with one row for each job, written and read; and logs in the Standard Workload Format."""
+"""Schedules as files: CSV with one row for each job, written and read; and logs, which are only written."""
 
 from __future__ import annotations
 
@@ -61,7 +61,10 @@ def group_labels(federation: Federation) -> list[str]:
 
 
 def columns_of(schedule: Schedule) -> dict[str, NDArray[Any]]:
-    """Return the schedule's columns by name."""
+    """Return the schedule's columns for a table, by name: each job's own values, times and nodes of each group.
+
+    Gears, promised times and delays are included if the schedule has them.
+    """
     workload = schedule.workload
     table: dict[str, NDArray[Any]] = {name: getattr(workload, name) for name in PLAIN[:5]}
     if workload.alternatives is not None and (on_nodes := tasks_on_nodes(workload)).any():
@@ -110,7 +113,7 @@ def write_csv(schedule: Schedule, path: str | PathLike[str]) -> None:
 
 
 def columns_of_lost(schedule: Schedule) -> dict[str, NDArray[Any]]:
-    """Return the same columns for lost runs."""
+    """Return the columns of `columns_of` with a row for each run that lost its nodes to a downtime."""
     lost = schedule.lost
     whole = {name: column[lost.job] for name, column in columns_of(schedule).items()}
     times = {"start": lost.start, "finish": lost.end, "wait": lost.start - schedule.workload.submit[lost.job]}
@@ -226,7 +229,10 @@ def read_csv(
 def _promises(
     header: list[str], body: list[list[str]], place: Mapping[int, int], path: str | PathLike[str]
 ) -> Promises | None:
-    """Return the times from which jobs had their nodes, if a schedule's file has them."""
+    """Return the times from which jobs had their nodes promised, from a schedule's file; None if it lacks them.
+
+    `place` has each job's row in the workload, by id.
+    """
     if not set(PROMISED) <= set(header):
         return None
     time, turn = (_column(name, header, body, place, path) for name in PROMISED)
@@ -236,7 +242,7 @@ def _promises(
 def _delays(
     header: list[str], body: list[list[str]], place: Mapping[int, int], path: str | PathLike[str]
 ) -> NDArray[np.float64] | None:
-    """Return the seconds by which a plan put off the jobs, if a schedule's file has them."""
+    """Return the seconds by which a plan put off each job, 0 for an empty cell; None if the file has no such column."""
     return np.nan_to_num(_column(DELAY, header, body, place, path)) if DELAY in header else None
 
 
@@ -258,7 +264,7 @@ def _column(
 def _as_submitted(
     workload: Workload, start: NDArray[np.float64], finish: NDArray[np.float64], lost: LostRuns | None
 ) -> Workload:
-    """Return the jobs; those that follow others get the submits that result from the others' ends."""
+    """Return the workload; jobs that are submitted after others end get the submits that result in this schedule."""
     if workload.feedback is None:
         return workload
     over, gone = finish.copy(), np.zeros(finish.size, dtype=np.bool_)
@@ -272,7 +278,10 @@ def _as_submitted(
 
 
 def _as_it_ran(workload: Workload, header: list[str], body: list[list[str]], path: str | PathLike[str]) -> Workload:
-    """Return the jobs in the shapes that a schedule's file records, if they have alternatives [49]."""
+    """Return the workload with each job in the shape (tasks, run time, estimate, …) in a schedule's file [49].
+
+    Without alternative shapes, or without these columns, return the workload unchanged.
+    """
     if workload.alternatives is None or not {"tasks", "runtime", "estimate"} <= set(header):
         return workload
     columns = {name: getattr(workload, name).copy() for name in ("tasks", "runtime", "estimate")}

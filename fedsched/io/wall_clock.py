@@ -51,7 +51,8 @@ class WallTime:
 def wall_time_of(text: str) -> WallTime | None:
     """Return the time in a text: 2027-01-12T08:00:00, 2027-01-12, or seconds since 1970.
 
-    Return None for an empty text, and for a word such as "Unknown" or "None". Seconds since 1970 give an `exact` time in UTC. A text that is no time gives a time of NaN seconds.
+    Return None for an empty text, and for a word such as "Unknown" or "None". Seconds since 1970 give an `exact` time
+    in UTC. A text that is no time gives a time of NaN seconds.
     """
     text = text.strip()
     if text.isdecimal() and text.isascii():

@@ -1,4 +1,4 @@
-"""Attainment surfaces: the points that a given share of a search's runs attains or betters."""
+"""Charts of attainment surfaces: the points that a given share of a search's runs attains or betters."""
 
 from __future__ import annotations
 
@@ -94,7 +94,10 @@ def surface(fronts: Sequence[ArrayLike], percentile: float) -> NDArray[np.float6
 
 
 def _steps(rows: NDArray[np.float64], corner: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the staircase through the points, from the top of the picture to its right edge."""
+    """Return the corners of a staircase through the points, from the top of the picture to its right edge.
+
+    `corner` is the picture's upper right corner.
+    """
     across = np.repeat(rows[:, 0], 2)
     down = np.repeat(rows[:, 1], 2)
     return np.column_stack([np.append(across, corner[0]), np.concatenate([[corner[1]], down])])

@@ -1,4 +1,4 @@
-"""Convergence: the best value found over evaluations or seconds, for several seeds."""
+"""Charts of convergence: the best value found over evaluations or seconds, for several seeds."""
 
 from __future__ import annotations
 
@@ -83,7 +83,10 @@ def draw(
 def on_one_grid(
     name: str, runs: Sequence[tuple[ArrayLike, ArrayLike]], *, maximised: bool = False, logarithmic: bool = True
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return common instants, and for each run (a row) its best value so far at each instant."""
+    """Return 200 common instants, and for each run (a row) its best value so far at each instant.
+
+    The instants are evenly spaced, or `logarithmic`, from the latest begin to the latest end of the runs.
+    """
     best_so_far = np.maximum if maximised else np.minimum
     series = []
     for spent, value in runs:

@@ -1,4 +1,7 @@
-"""Gantt charts: a block of lanes per cluster, bars for jobs, co-allocated jobs marked; link load and power beneath."""
+"""Gantt charts of schedules, with link load and power beneath.
+
+Each cluster is a block of lanes, one for each node, with bars for jobs; jobs on several clusters are marked.
+"""
 
 from __future__ import annotations
 
@@ -42,13 +45,16 @@ NAMES = {"d": "days", "h": "hours", "min": "minutes", "s": "seconds"}
 
 
 def time_unit(seconds: float) -> tuple[float, str]:
-    """Return a fitting unit for a duration, in seconds and by name."""
+    """Return the unit of time that suits a duration in seconds: its length in seconds, and its name, as "hours"."""
     name, unit = scaled("s", seconds)
     return unit, NAMES[name]
 
 
 def draw(schedule: Schedule, ax: Any = None) -> Any:
-    """Return the axes with one bar per job and range of neighbouring nodes.
+    """Return the axes with a Gantt chart: one bar for each job and range of neighbouring nodes.
+
+    Closed nodes, nodes that are off, lost runs and reservations are drawn, too. Of more than 20,000 bars the largest
+    are drawn; the others together are grey shading.
 
     Parameters
     ----------
@@ -125,7 +131,7 @@ def draw(schedule: Schedule, ax: Any = None) -> Any:
 
 
 class _Bars(NamedTuple):
-    """Bars, each of one job on one cluster: their times and lanes."""
+    """Columns of a chart's bars, each for neighbouring nodes of one cluster: job (or another row), times and lanes."""
 
     job: NDArray[np.int64]
     begin: NDArray[np.float64]  # in the picture's unit
@@ -134,12 +140,12 @@ class _Bars(NamedTuple):
     low: NDArray[np.int64]  # the first lane
 
     def only(self, which: NDArray[np.bool_]) -> _Bars:
-        """Return the bars of a mask."""
+        """Return the bars for which the mask `which` is true."""
         parts = shading.Parts(*(column[which] for column in self.parts))
         return _Bars(self.job[which], self.begin[which], self.end[which], parts, self.low[which])
 
     def corners(self) -> Any:
-        """Return each bar's four corners."""
+        """Return each bar's four corners as an array (bars, 4, 2) of times and lanes."""
         high = self.low + self.parts.nodes
         across = np.stack([self.begin, self.begin, self.end, self.end], axis=1)
         return np.stack([across, np.stack([self.low, high, high, self.low], axis=1)], axis=2)
@@ -173,7 +179,10 @@ def _placed(
     start: NDArray[np.float64],
     finish: NDArray[np.float64],
 ) -> _Bars:
-    """Return the bars of rows that have a start and a finish, on the lanes of their nodes."""
+    """Return the bars of the rows of `columns` that have a start and a finish, on the lanes of their nodes.
+
+    `unit` is the picture's unit of time in seconds.
+    """
     job = np.repeat(np.arange(start.size), columns.pieces)
     done = ~np.isnan(start[job]) & ~np.isnan(finish[job])
     job = job[done]
@@ -185,7 +194,7 @@ def _placed(
 
 
 def _shade(ax: Any, schedule: Schedule, bars: _Bars, offsets: list[tuple[int, int]], unit: float) -> None:
-    """Draw the share of each cell of a grid that these bars take together."""
+    """Draw bars as grey shading: in each cell of a grid, the darker, the larger the share that they take."""
     from matplotlib.colors import to_rgb
 
     blocks = [cluster.nodes for cluster in schedule.federation.clusters]
@@ -200,7 +209,7 @@ def _shade(ax: Any, schedule: Schedule, bars: _Bars, offsets: list[tuple[int, in
 
 
 def _label(ax: Any, schedule: Schedule, bars: _Bars) -> None:
-    """Write the jobs' numbers into bars that are large enough."""
+    """Write the jobs' ids into those bars that are large enough for the text."""
     points = 72 / ax.figure.dpi
     across = ax.bbox.width * points / float(np.ptp(ax.get_xlim()))
     down = ax.bbox.height * points / float(np.ptp(ax.get_ylim()))
@@ -278,7 +287,7 @@ def _title(schedule: Schedule, unit: float, name: str) -> str:
 
 
 def energy_text(joules: float) -> str:
-    """Return an energy in the largest unit that fits."""
+    """Return an energy in joules as text with four digits, in the largest unit that fits (kJ, MJ, …)."""
     name, unit = scaled("J", joules)
     return f"{joules / unit:,.4g} {name}"
 
@@ -318,9 +327,10 @@ def figure(schedule: Schedule) -> Any:
 def steps_of(
     runs: RunTable, weight: NDArray[np.float64], t0: float, unit: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return instants, and from each on the sum of the running jobs' weights.
+    """Return instants, in units since `t0`, and the sum of the weights of the runs under way from each on.
 
-    All changes of an instant are one step: a job that ends and one that starts in its place never add up.
+    `weight` has a number for each run, and `unit` is in seconds. All changes at one instant are one step: a job that
+    ends and one that starts then are never counted together.
     """
     times, place = np.unique(np.concatenate([runs.start, runs.end]), return_inverse=True)
     change = np.bincount(place, weights=np.concatenate([weight, -weight]), minlength=len(times))
@@ -330,7 +340,10 @@ def steps_of(
 def few_steps(
     times: NDArray[np.float64], values: NDArray[np.float64], until: float, *, most: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the steps; if there are too many for a picture, their means, or maxima, over equal parts of the time."""
+    """Return a step function's times and values unchanged if there are at most 8,000.
+
+    Else return its means, or with `most` its maxima, over 4,000 equal parts of the time from 0 to `until`.
+    """
     if times.size <= MOST_STEPS:
         return times, values
     edges = np.linspace(0.0, until, MOST_STEPS // 2 + 1)
@@ -339,7 +352,10 @@ def few_steps(
 
 
 def link_load(schedule: Schedule, k: int, unit: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return instants, and the load on cluster k's uplink from each on (eqs. 1.2 and 1.3)."""
+    """Return instants, in units of `unit` seconds since t0, and the load in bytes/s on cluster k's uplink from each on.
+
+    The load is the demand of the running jobs, by eqs. 1.2 and 1.3, and may be above the bandwidth.
+    """
     runs = finished_runs(schedule)
     workload = schedule.workload
     tasks, bandwidth = own_tasks(workload)[runs.job], workload.task_bandwidth[runs.job]
@@ -365,7 +381,10 @@ def _draw_power(ax: Any, schedule: Schedule, unit: float) -> None:
 
 
 def draw_cap(ax: Any, schedule: Schedule, unit: float, watts: float) -> None:
-    """Draw the power cap, if there is one, in these units of time and power."""
+    """Draw the federation's power cap over time as a line, if there is one.
+
+    `unit` is the seconds, and `watts` the watts, of one unit on the axes.
+    """
     until = schedule.t0 + schedule.makespan
     times, most = cap_over_time(schedule.federation, schedule.t0, until)
     if times.size:

@@ -1,4 +1,4 @@
-"""A federation's power by cluster over time, and the times when uplinks are over their bandwidth."""
+"""Charts of a federation's power by cluster over time, and of the times when uplinks are over their bandwidth."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def saturated(schedule: Schedule, ax: Any = None) -> Any:
 
 
 def saturations(schedule: Schedule) -> list[Saturation]:
-    """Return when each finite uplink's load is above its bandwidth (eq. 1.3: SD < 1).
+    """Return, for each cluster with a finite uplink, when the uplink's load is above its bandwidth (eq. 1.3: SD < 1).
 
     Parameters
     ----------

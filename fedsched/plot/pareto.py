@@ -1,4 +1,4 @@
-"""Pareto fronts of two objectives, with baselines, the region that a lower bound excludes, and the knee."""
+"""Charts of Pareto fronts of two objectives, with baselines, the region that a lower bound excludes, and the knee."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _draw_inset(
     bound: NDArray[np.float64] | None,
     objectives: tuple[str, str],
 ) -> None:
-    """Draw an inset of everything, with a dashed frame around the part that the axes show."""
+    """Draw an inset with all fronts, all marks and the bound, and a dashed frame around what the axes show."""
     from matplotlib.patches import Rectangle
 
     (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
@@ -150,14 +150,20 @@ def front_of(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def knee_of(front: NDArray[np.float64]) -> int:
-    """Return the index of a front's knee: the point farthest below the line between the front's ends."""
+    """Return the index of a front's knee: the point with the least sum of both values, each scaled to 0..1.
+
+    It is the point farthest below the line between the front's ends.
+    """
     low, high = front.min(axis=0), front.max(axis=0)
     scaled = (front - low) / np.where(high > low, high - low, 1.0)
     return int(np.argmin(scaled.sum(axis=1)))
 
 
 def beside(front: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return which rows are near enough to a front to be drawn on the same axes."""
+    """Return which rows lie at most 1.5 times a front's extent beyond it, so that the same axes can show them.
+
+    An objective in which the front has no extent does not count.
+    """
     low, high = front.min(axis=0), front.max(axis=0)
     aside = ASIDE * (high - low)
     flat = high - low <= ROUNDING * np.abs(high)
@@ -195,7 +201,10 @@ def impossible_edge(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _shade_impossible(ax: Any, rows: NDArray[np.float64]) -> int:
-    """Shade the region that a lower bound excludes; beyond its ends the edge is vertical and horizontal."""
+    """Shade the region that a lower bound excludes, and return 1, the number of legend entries; 0 without rows.
+
+    Beyond the bound's ends the region's edge is vertical and horizontal.
+    """
     if not len(rows):
         return 0
     rows = impossible_edge(rows)

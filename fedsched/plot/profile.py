@@ -1,4 +1,4 @@
-"""Performance profiles: the share of problems on which a method is within a factor of the best."""
+"""Charts of performance profiles: the share of problems on which a method is within a factor of the best."""
 
 from __future__ import annotations
 
@@ -70,7 +70,11 @@ def draw(
 
 
 def ratios(costs: Mapping[str, ArrayLike]) -> dict[str, NDArray[np.float64]]:
-    """Return each method's cost on each problem divided by the least cost there; infinite if not solved."""
+    """Return each method's cost on each problem divided by the least cost of any method there.
+
+    It is infinite for a cost that is not finite (not solved). Raise a ValueError for costs below 0, and for methods
+    with unequal numbers of costs.
+    """
     if not costs:
         raise ValueError("profile: there are no methods; give at least one.")
     columns = [np.asarray(values, dtype=np.float64) for values in costs.values()]
@@ -90,7 +94,10 @@ def ratios(costs: Mapping[str, ArrayLike]) -> dict[str, NDArray[np.float64]]:
 
 
 def steps(factors: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the factors at which the profile rises, from 1 on, and its height from each on."""
+    """Return the factors at which a method's profile rises, from 1 on, and its height from each on.
+
+    The height at a factor is the share of problems on which the method's factor is at most as large.
+    """
     solved = np.sort(factors[np.isfinite(factors)])
     at = np.unique(np.append(1.0, solved))
     return at, np.searchsorted(solved, at, side="right") / len(factors)

@@ -1,4 +1,4 @@
-"""The critical-difference diagram: average ranks on a line, and bars over methods with no significant difference."""
+"""The critical-difference diagram: average ranks on a line, and bars along methods with no significant difference."""
 
 from __future__ import annotations
 
@@ -80,7 +80,10 @@ def draw(ranks: Mapping[str, float], *, difference: float, alpha: float = 0.05, 
 
 
 def groups(ranks: Sequence[float], difference: float) -> list[tuple[int, int]]:
-    """Return the longest index ranges (first, last) of rising ranks that differ by at most `difference`."""
+    """Return the index ranges (first, last) of two or more ranks, sorted upwards, that differ by at most `difference`.
+
+    A range within another one is left out.
+    """
     found: list[tuple[int, int]] = []
     for first, rank in enumerate(ranks):
         last = max(k for k, other in enumerate(ranks) if k >= first and other - rank <= difference)

@@ -1,4 +1,4 @@
-"""The picture of a search: its front, its convergence, and a Gantt chart of the knee's plan."""
+"""The picture of a search's result: its front, its convergence, and a Gantt chart of the plan at the front's knee."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ CROWDED = 20.0  # factor between bars above which the axis is logarithmic
 
 
 def draw_result(result: Result, schedule: Schedule | None = None) -> Any:
-    """Return a figure: front (or values) with baselines and bounds, convergence, and a Gantt chart.
+    """Return a figure with three panels: front, convergence and a Gantt chart.
 
-    The chart shows `schedule`, by default the knee.
+    The front has baselines and bounds; unless there are two objectives, bars of the first one's values replace it. The
+    Gantt chart shows `schedule`, by default that of the plan at the front's knee.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ def draw_result(result: Result, schedule: Schedule | None = None) -> Any:
 
 
 def draw_front(result: Result) -> Any:
-    """Return a figure of the front alone; unless there are two objectives, of the first objective's values.
+    """Return a figure of the front alone, or, unless there are two objectives, of bars of the first one's values.
 
     Parameters
     ----------
@@ -70,7 +71,10 @@ def draw_front(result: Result) -> Any:
 
 
 def front_on(result: Result, ax: Any) -> Any:
-    """Return the axes with the front, baselines and bounds; unless there are two objectives, the first one's values."""
+    """Draw a result's front, baselines and bounds on axes, and return the axes.
+
+    Unless there are two objectives, draw bars of the first objective's values and a line for its bound instead.
+    """
     (_draw_front if len(result.objectives) == 2 else _draw_values)(result, ax)
     return ax
 

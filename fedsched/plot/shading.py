@@ -1,6 +1,6 @@
-"""Charts of very many bars: the largest bars, the shading that stands for all others, and coarser step functions.
+"""Computations for charts of very many bars: the largest bars, the shading that replaces the others, coarser steps.
 
-Shading is the share of each cell of a grid (nodes × time) that bars take.
+Shading is the share of each cell of a grid (nodes × time) that bars take. A step function is averaged over parts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ AT_ONCE = 500_000  # bars handled at once, to limit memory
 
 
 class Parts(NamedTuple):
-    """Ranges of node numbers, cut at the borders of blocks of nodes (groups, or clusters)."""
+    """Columns of ranges of node numbers that are cut at the borders of blocks of nodes (groups, or clusters)."""
 
     run: NDArray[np.int64]  # the range that each part belongs to
     block: NDArray[np.int64]
@@ -38,12 +38,15 @@ class Grid:
 
     @property
     def first_rows(self) -> list[int]:
-        """Return the first row of each block, and last the number of rows."""
+        """Return the index of the first row of each block, followed by the number of all rows."""
         return [0, *np.cumsum([-(-count // self.nodes) for count in self.blocks]).tolist()]
 
     @classmethod
     def over(cls, blocks: Sequence[int], seconds: float, *, rows: int, columns: int) -> Grid:
-        """Return the grid over a period in seconds, with about `rows` rows; a row has at least one node."""
+        """Return a grid over these blocks and a period in seconds, with `columns` columns and about `rows` rows.
+
+        A row has at least one node.
+        """
         return cls(tuple(blocks), max(1, -(-sum(blocks) // rows)), max(seconds, 1e-300) / columns, columns)
 
 
@@ -59,7 +62,7 @@ def split(first: NDArray[np.int64], last: NDArray[np.int64], blocks: Sequence[in
 
 
 def largest(sizes: NDArray[np.float64], most: int) -> NDArray[np.bool_]:
-    """Return which sizes are the largest, at most `most` of them; of equal ones the first."""
+    """Return a mask of the `most` largest sizes, or of all if there are fewer; of equal sizes the first are taken."""
     found = np.zeros(sizes.size, dtype=np.bool_)
     found[np.argsort(-sizes, kind="stable")[:most]] = True
     return found
@@ -110,7 +113,10 @@ def _add_corner(
 def in_parts(
     times: NDArray[np.float64], values: NDArray[np.float64], edges: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean and the greatest value of a step function between consecutive edges."""
+    """Return two arrays: the mean, and the greatest value, of a step function between consecutive edges.
+
+    The function has `values[k]` from `times[k]` on, and 0 before the first time.
+    """
     times, values = np.append(-np.inf, times), np.append(0.0, values)
     area = np.concatenate([[0.0, 0.0], np.cumsum(np.diff(times[1:]) * values[1:-1])])
     at = np.searchsorted(times, edges, side="right") - 1

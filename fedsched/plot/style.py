@@ -29,7 +29,7 @@ DASHES = ("-", "--", "-.", ":")
 
 
 def axes(ax: Any = None, *, size: tuple[float, float] = (6.5, 4.2)) -> Any:
-    """Return the axes given, or those of a new figure."""
+    """Return the given axes; for None return the axes of a new figure of this size in inches."""
     if ax is not None:
         return ax
     from matplotlib.figure import Figure
@@ -38,7 +38,7 @@ def axes(ax: Any = None, *, size: tuple[float, float] = (6.5, 4.2)) -> Any:
 
 
 def dress(ax: Any, *, x: str, y: str, title: str = "") -> Any:
-    """Return the axes with labels, a light grid, and no frame at the top and right."""
+    """Give axes labels, a title, a light grid, and no frame at the top and right; return the axes."""
     ax.set_xlabel(x)
     ax.set_ylabel(y)
     if title:
@@ -51,18 +51,18 @@ def dress(ax: Any, *, x: str, y: str, title: str = "") -> Any:
 
 
 def wrapped(text: str) -> str:
-    """Return a sentence wrapped to fit above axes of the usual width."""
+    """Return a sentence broken into lines of at most 80 characters, safe for Matplotlib, to fit above the axes."""
     return "\n".join(textwrap.wrap(one_line(text).replace("$", r"\$"), 80))
 
 
 def legend(ax: Any, entries: int) -> None:
-    """Draw a legend, in several columns if it is long."""
+    """Draw a legend on axes, in one more column for every nine entries; draw none if there are no entries."""
     if entries:
         ax.legend(fontsize=8, frameon=False, ncols=1 + entries // 9)
 
 
 def pairs(name: str, values: ArrayLike) -> NDArray[np.float64]:
-    """Return values as rows of two finite numbers; raise if they are not."""
+    """Return values as an array of rows of two finite numbers; raise a ValueError, naming `name`, if they are not."""
     rows = np.atleast_2d(np.asarray(values, dtype=np.float64))
     if rows.size == 0:
         return np.zeros((0, 2))
@@ -74,7 +74,10 @@ def pairs(name: str, values: ArrayLike) -> NDArray[np.float64]:
 
 
 def label_of(objective: str, federation: Federation | None = None, *, unit: str | None = None) -> str:
-    """Return an objective's name with its unit, and a mark if the federation's watts are assumed in it."""
+    """Return an objective's name with a unit, by default its own, as a label of an axis.
+
+    With a federation the label is marked if the objective depends on watts that are assumed.
+    """
     unit = UNITS.get(objective, "") if unit is None else unit
     name = picture_name(objective.replace("_", " "))
     label = f"{name}, {unit}" if unit else name
@@ -82,7 +85,10 @@ def label_of(objective: str, federation: Federation | None = None, *, unit: str 
 
 
 def measured(ax: Any, which: Literal["x", "y"], objective: str, federation: Federation | None = None) -> None:
-    """Label an axis with an objective; its ticks are in the unit that suits its largest value, as in reports."""
+    """Label an axis with an objective and its unit, and mark the ticks in the unit that suits the largest value.
+
+    A logarithmic axis keeps the objective's plain unit.
+    """
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     axis = ax.xaxis if which == "x" else ax.yaxis

@@ -22,7 +22,7 @@ def draw(
     title: str = "",
     ax: Any = None,
 ) -> Any:
-    """Return the axes with a function over [−1, 1] × [−1, 1].
+    """Return the axes with filled contours of a function over [−1, 1] × [−1, 1].
 
     Parameters
     ----------

@@ -14,12 +14,15 @@ GAP = "\u00a0"  # between a number and its unit, where no line may break
 
 
 def measure(name: str, value: float) -> str:
-    """Return a metric's value with its unit; of any other objective, the bare number."""
+    """Return a metric's value as text with a fitting unit; for another objective's name, the bare number."""
     return with_unit(name, value, gap=GAP)
 
 
 def column(name: str, values: Sequence[float]) -> tuple[str, list[str]]:
-    """Return a table column's title and texts, all in one unit and with the same digits after the point."""
+    """Return a table column's title, with its unit, and its texts, all with the same digits after the point.
+
+    The unit suits the median of the values. NaN is written "–".
+    """
     known = [abs(value) for value in values if value == value]
     most = max(known, default=0.0)
     unit, size = scale_of(name, sorted(known)[len(known) // 2] if known else 0.0)
@@ -29,14 +32,14 @@ def column(name: str, values: Sequence[float]) -> tuple[str, list[str]]:
 
 
 def number(value: float) -> str:
-    """Return a number with four significant digits, or rounded to an integer from 1000 on."""
+    """Return a number as text with up to four significant digits, or rounded to an integer from 1000 on; NaN is "–"."""
     if value != value:
         return "–"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def share(value: float) -> str:
-    """Return a share in percent."""
+    """Return a share, a number from 0 to 1, as text in percent."""
     return with_unit(SHARES[0], value, gap=GAP)
 
 
@@ -46,7 +49,7 @@ def duration(seconds: float) -> str:
 
 
 def title(name: str) -> str:
-    """Return a metric's name as words."""
+    """Return a metric's name as words, with blanks in place of underscores."""
     return name.replace("_", " ")
 
 

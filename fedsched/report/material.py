@@ -1,4 +1,4 @@
-"""The content of a report: plans side by side, their objectives, and how they were made."""
+"""The content of a report before it is a page: plans side by side, their objectives, and how they were made."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ALWAYS = ("easy", "fcfs")  # baselines that are always shown with schedules besi
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entry:
-    """One plan of the report."""
+    """One plan, baseline or schedule that the report shows: its label, its values and, if known, its schedule."""
 
     label: str
     kind: str  # "plan" of a search, "baseline" beside it, or "schedule"
@@ -194,7 +194,7 @@ def _labels(schedules: Sequence[Schedule]) -> list[str]:
 
 
 def policies_with_schedules(result: Result) -> set[str]:
-    """Return the policies that the page shows with a schedule: the usual ones, and the best by each objective."""
+    """Return the baseline policies that the page shows with a schedule: easy, fcfs, and the best by each objective."""
     from fedsched.search.problem.objectives import MAXIMISED
 
     best = {*ALWAYS}
@@ -235,7 +235,7 @@ def _drawn(
 
 
 def metrics_of(entry: Entry) -> dict[str, float]:
-    """Return an entry's metrics; NaN if it has no schedule."""
+    """Return the metrics of an entry's schedule by name; all are NaN if it has no schedule."""
     if entry.schedule is None:
         return dict.fromkeys(NAMES, float("nan"))
     return entry.schedule.metrics(users=False).as_dict()

@@ -1,4 +1,4 @@
-"""The report's page: its sections, and the data that its script draws."""
+"""The report's HTML page: its sections, and the data that its script draws."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def page(
     co2_per_kwh: float | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> str:
-    """Return the page as HTML.
+    """Return the report's page as one HTML text, with its styles, script and data.
 
     Parameters
     ----------

@@ -1,6 +1,7 @@
-"""The data of plans for the page's script: jobs, where and when they run, and sums, as arrays packed into text.
+"""The data of schedules (plans) for the script of a report's page: arrays packed into text.
 
-If there are very many jobs, only the largest are drawn as bars; the others become shading.
+They are the jobs, where and when these run, and sums. If there are very many jobs, only the largest are drawn as bars;
+the others become shading, the share of each cell of a grid (nodes × time) that they take.
 """
 
 from __future__ import annotations
@@ -50,9 +51,9 @@ STRIPS_TOGETHER = 200_000  # such parts of all clusters together, at most
 
 
 def individual_jobs(workload: Workload, room: int) -> NDArray[np.bool_] | None:
-    """Return which jobs the page keeps individually: those with the most node-seconds; None if there is room for all.
+    """Return a mask of the jobs that the page keeps individually; None if there are at most `room` jobs: it keeps all.
 
-    Otherwise half the room is left to the shading of the other jobs.
+    Kept are the room // 2 jobs with the most node-seconds; the others are only shaded.
     """
     if len(workload) <= room:
         return None
@@ -119,7 +120,10 @@ def plan_of(
 
 
 def _closed(schedule: Schedule, spans: ClosedSpans, runs: NodeRuns, tick: float) -> dict[str, NDArray[Any]]:
-    """Return when nodes are down until the last job ends, one row per range of nodes."""
+    """Return columns of times in ticks, first node and number of nodes for each range of nodes that is closed.
+
+    Only times between t0 and the end of the last job count; {} if there are none.
+    """
     last = schedule.makespan
     begin, end = (np.repeat(times - schedule.t0, runs.pieces) for times in (spans.start, spans.finish))
     within = (begin < last) & (end > 0.0)
@@ -134,7 +138,7 @@ def _closed(schedule: Schedule, spans: ClosedSpans, runs: NodeRuns, tick: float)
 
 
 def _cap(schedule: Schedule) -> dict[str, object]:
-    """Return the times when the power cap changes and its watts; empty if there is no cap."""
+    """Return, as "cap", the times in seconds since t0 when the power cap changes, and its watts; {} without a cap."""
     times, watts = cap_over_time(schedule.federation, schedule.t0, schedule.t0 + schedule.makespan)
     if not times.size:
         return {}
@@ -142,7 +146,10 @@ def _cap(schedule: Schedule) -> dict[str, object]:
 
 
 def _off(schedule: Schedule, tick: float) -> dict[str, NDArray[Any]]:
-    """Return the difference in watts between nodes that go off and idle nodes, by period and cluster."""
+    """Return columns of the periods, in ticks, in which nodes save power, with the cluster and the change in watts.
+
+    The watts are those beyond idle nodes, so below 0 for nodes that are off; {} if no node is switched off.
+    """
     off = drawn_off(schedule)
     if not off.watts.size:
         return {}
@@ -155,7 +162,10 @@ def _off(schedule: Schedule, tick: float) -> dict[str, NDArray[Any]]:
 
 
 def _dark(schedule: Schedule, off: OffSpans, runs: NodeRuns, tick: float) -> dict[str, NDArray[Any]]:
-    """Return when nodes are off, shut down or boot until the last job ends, one row per range of nodes."""
+    """Return columns of times in ticks for each range of nodes that is off, or shuts down or boots ("darkChanges").
+
+    Times end with the last job; {} if there are none.
+    """
     found = bands(off, runs, schedule.t0 + schedule.makespan)
     if not found.first.size:
         return {}
@@ -169,7 +179,10 @@ def _dark(schedule: Schedule, off: OffSpans, runs: NodeRuns, tick: float) -> dic
 
 
 def _reserved(schedule: Schedule, reserved: Sequence[ReservedNodes], tick: float) -> dict[str, NDArray[Any]]:
-    """Return when reservations keep nodes until the last job ends, one row per range of nodes."""
+    """Return columns of times in ticks, first node and number of nodes for each range that a reservation keeps.
+
+    Times end with the last job; {} without reservations.
+    """
     if not reserved:
         return {}
     begin = np.array([one.reservation.begin for one in reserved]) - schedule.t0
@@ -185,7 +198,10 @@ def _reserved(schedule: Schedule, reserved: Sequence[ReservedNodes], tick: float
 def _lost(
     schedule: Schedule, runs: NodeRuns, kept: NDArray[np.bool_] | None, tick: float
 ) -> dict[str, NDArray[Any]]:
-    """Return the runs of kept jobs that were lost to outages, one row per range of nodes."""
+    """Return columns of the kept jobs' runs that lost their nodes: job, times in ticks and nodes, a row for each range.
+
+    Return {} if there are none.
+    """
     lost, run = schedule.lost, np.repeat(np.arange(schedule.lost.runs), runs.pieces)
     place = np.arange(len(schedule)) if kept is None else np.where(kept, np.cumsum(kept) - 1, -1)
     drawn = place[lost.job[run]] >= 0
@@ -204,7 +220,10 @@ def _lost(
 def _thinned(
     schedule: Schedule, runs: NodeRuns, job: NDArray[np.int64], kept: NDArray[np.bool_], most: int, plans: int
 ) -> tuple[NDArray[np.bool_], dict[str, Any]]:
-    """Return which node ranges are drawn as bars, and the shading of the others."""
+    """Return a mask of the node ranges that are drawn as bars, about `most` in all, and the shading of the others.
+
+    The shading has its levels (0 to 15 for each cell) and its grid. The widest range of each kept job is always a bar.
+    """
     done = ~np.isnan(schedule.finish)
     nodes = runs.last - runs.first + 1
     size = np.where(kept[job] & done[job], nodes * (schedule.finish - schedule.start)[job], -1.0)
@@ -238,7 +257,7 @@ def _places(schedule: Schedule, kept: NDArray[np.bool_]) -> dict[str, NDArray[An
 
 
 def thinned_in_words(workload: Workload, kept: NDArray[np.bool_] | None, about: dict[str, Any]) -> str:
-    """Return a sentence that says which jobs of a plan are drawn and which are shading."""
+    """Return one or two sentences for readers on which jobs of a plan are drawn as bars and which are shading."""
     cell = f"a cell of {duration(about['seconds'])} by {counted(about['nodes'], 'node')}"
     where = f"in {about['bars']:,} bars; what is smaller is shading, {cell}, where the zoom ends"
     if kept is None:
@@ -255,9 +274,9 @@ def thinned_in_words(workload: Workload, kept: NDArray[np.bool_] | None, about: 
 
 
 def curves_of(schedule: Schedule) -> list[dict[str, object]]:
-    """Return kind, unit, cluster and steps since t0 of price and carbon signals.
+    """Return a dictionary for each price and carbon signal: kind, unit, cluster's index, and its steps since t0.
 
-    Cluster -1 stands for all clusters without a signal of their own.
+    Steps are times in seconds and values. Cluster -1 stands for all clusters without a signal of their own.
     """
     names = [cluster.name for cluster in schedule.federation.clusters]
     return [
@@ -314,12 +333,15 @@ def sums_of(schedule: Schedule) -> dict[str, object]:
 
 
 def idle_watts(schedule: Schedule, groups: list[int]) -> float:
-    """Return the watts of these node groups if no job runs."""
+    """Return the total watts of all nodes of these groups, given by index, if all are on and idle."""
     return float(sum(schedule.federation.groups[g].idle_watts * schedule.federation.groups[g].count for g in groups))
 
 
 def power_of(schedule: Schedule, groups: list[int], off: Draws) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return instants since t0 and the watts above idle from each on, for node groups that make up whole clusters."""
+    """Return instants in seconds since t0, and the watts above `idle_watts` from each on, of these node groups.
+
+    The groups, given by index, make up whole clusters. `off` has the watts that switching nodes off adds or saves.
+    """
     known, runs = schedule.federation.groups, finished_runs(schedule)
     extra = (runs.counts * extra_watts(watts_of(schedule.workload, known), known, runs.job))[:, groups].sum(axis=1)
     mine = np.isin(off.cluster, [schedule.federation.group_cluster[g] for g in groups])
@@ -329,7 +351,10 @@ def power_of(schedule: Schedule, groups: list[int], off: Draws) -> tuple[NDArray
 
 
 def strips_of(schedule: Schedule, columns: int) -> dict[str, NDArray[np.float32]]:
-    """Return each cluster's mean watts, and its uplink's mean and peak load, in equal parts of the makespan."""
+    """Return each cluster's mean watts, and its uplink's mean and peak load, in `columns` equal parts of the makespan.
+
+    Loads in bytes/s are given only for finite uplinks, if jobs communicate.
+    """
     found = {}
     edges, off = np.linspace(0.0, schedule.makespan, columns + 1), drawn_off(schedule)
     for k, cluster in enumerate(schedule.federation.clusters):
@@ -353,7 +378,10 @@ LONG = 1000.0  # seconds from which on milliseconds suffice
 
 
 def packed(columns: Mapping[str, NDArray[Any]]) -> dict[str, object]:
-    """Return columns packed into one text, and a directory of their names, types and lengths."""
+    """Return columns as one compressed text ("bytes", in base64) and a directory ("columns").
+
+    The directory has the name, array type and length of each column, in order. Numbers get the narrowest type.
+    """
     parts = [(name, _narrowed(column)) for name, column in columns.items()]
     parts.sort(key=lambda part: -part[1].itemsize)  # widest types first, so that each column is aligned
     blob = b"".join(column.tobytes() for _, column in parts)
@@ -375,7 +403,10 @@ def _narrowed(column: NDArray[Any]) -> NDArray[Any]:
 
 
 def tick_of(schedules: list[Schedule]) -> float:
-    """Return a power of ten in seconds in which all times are 32-bit integers; 1 ms suffices for long spans."""
+    """Return the unit of time (tick), a power of ten in seconds, in which all schedules' times are 32-bit integers.
+
+    It is the finest such unit, but at least 1 ms if the times span 1000 s or more.
+    """
     spans = [np.abs(s.workload.submit - s.t0).max(initial=0.0) for s in schedules]
     spans += [np.nanmax(np.abs(times - s.t0), initial=0.0) for s in schedules for times in (s.start, s.finish)]
     span = max(spans) or 1.0
@@ -384,13 +415,16 @@ def tick_of(schedules: list[Schedule]) -> float:
 
 
 def ticks(times: NDArray[np.float64], tick: float) -> NDArray[np.int64]:
-    """Return times in ticks, NEVER for NaN."""
+    """Return times in seconds as whole numbers of ticks, rounded; NaN becomes NEVER (−2**31)."""
     known = ~np.isnan(times)
     return np.where(known, np.rint(np.where(known, times, 0.0) / tick), NEVER).astype(np.int64)
 
 
 def jobs_of(schedule: Schedule, tick: float, kept: NDArray[np.bool_] | None = None) -> dict[str, object]:
-    """Return the data that all plans share: the jobs, or those that the page keeps."""
+    """Return the packed columns that all plans share: ids, submits in ticks, tasks, estimates, users and more of jobs.
+
+    With the mask `kept`, only the jobs that the page keeps individually are included.
+    """
     jobs = schedule.workload if kept is None else schedule.workload.take(np.flatnonzero(kept))
     columns: dict[str, NDArray[Any]] = {
         "id": jobs.id,

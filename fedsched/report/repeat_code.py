@@ -1,4 +1,4 @@
-"""How to repeat a result: the Python call, the command, and what the record does not contain."""
+"""Texts on how to repeat a result: the Python code, the command, and what the record does not contain."""
 
 from __future__ import annotations
 
@@ -81,7 +81,10 @@ def _code(value: object) -> str:
 
 
 def _own(workload: Workload, words: Mapping[str, object]) -> str:
-    """Return in words which of homes and slack (permitted delay) the jobs bring themselves."""
+    """Return "homes", "slack", both joined by "and", or "": what `shifts` takes from the jobs, not from its arguments.
+
+    A home is a job's site, and slack its permitted delay, which is the jobs' own unless `words` has "slacks".
+    """
     return " and ".join(["homes"] * bool((workload.origin >= 0).any()) + ["slack"] * ("slacks" not in words))
 
 
@@ -95,7 +98,7 @@ def _has_policy(schedule: Schedule) -> bool:
 
 
 def command_of(result: Result) -> str:
-    """Return the command that repeats a result; "" if the command line cannot."""
+    """Return the shell commands that repeat a search and write its report; "" if the command line cannot repeat it."""
     options = _options(result)
     if {"weights", "t0", "baselines"} & set(options) or not set(result.objectives) <= set(NAMES):
         return ""
@@ -115,7 +118,10 @@ def command_of(result: Result) -> str:
 
 
 def warnings_of(material: Material, *, python: bool = False) -> list[str]:
-    """Return what a repetition needs to know, one sentence each; `python`: the caller gives the Python code."""
+    """Return warnings for readers on what the code and the command do not repeat, a sentence or two each.
+
+    `python` says whether the caller gives its own Python code; then a missing policy name is no warning.
+    """
     result = material.result
     found = []
     if not _shipped_workload(material.workload):
@@ -234,7 +240,7 @@ def _workload_code(workload: Workload) -> str:
 
 
 def _call(step: str) -> str:
-    """Return a step of a workload's history as a Python call; "" if it has none."""
+    """Return a step of a workload's history as the Python call of a workload's method; "" if it cannot be one."""
     drawn = re.fullmatch(DRAWN, step)
     return f"with_communication({drawn['options']})" if drawn else step if re.fullmatch(CALL, step) else ""
 
@@ -245,13 +251,16 @@ def _other_steps(workload: Workload) -> list[str]:
 
 
 def _source(workload: Workload) -> tuple[str, str]:
-    """Return the file that the jobs were last read from, and the options of that reading; ("", "") if there is none."""
+    """Return the name of the file that the jobs were last read from, and the options of that reading, as text.
+
+    Both are "" if the history has no reading, and the options are "" if they were the defaults.
+    """
     reads = [found for step in workload.history if (found := re.fullmatch(READ, step))]
     return (reads[-1]["file"], reads[-1]["options"] or "") if reads else ("", "")
 
 
 def _steps(workload: Workload) -> list[str]:
-    """Return the steps done to the jobs since they were last read: earlier steps are in the file."""
+    """Return the steps of a workload's history after its last reading from a file; earlier ones are in that file."""
     steps = list(workload.history)
     last = max((k for k, step in enumerate(steps) if re.fullmatch(READ, step)), default=-1)
     return steps[last + 1 :]

@@ -1,4 +1,4 @@
-"""The HTML around a report: head, the common style, and a security policy that lets browsers load nothing."""
+"""The HTML around a report: head, style, tables, and a security policy that lets browsers load nothing."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ SCRIPTS = ("base", "bars", "axes", "gantt", "strips", "front", "progress", "ener
 
 
 def asset(name: str) -> str:
-    """Return the text of a file beside this module."""
+    """Return the text of the file `name` in the folder fedsched/report, such as a script or a template."""
     return (files("fedsched.report") / name).read_text(encoding="utf-8")
 
 
 def filled(name: str, **parts: str) -> str:
-    """Return the text of a template file with its placeholders replaced by HTML."""
+    """Return the text of a template file in fedsched/report; `parts`, not escaped, replace its $placeholders."""
     return Template(asset(name)).substitute(parts)
 
 
 def script() -> str:
-    """Return all scripts as one with private names."""
+    """Return the page's script: all script files joined within one function, so that their names stay private."""
     return "(() => {\n" + '"use strict";\n' + "\n".join(asset(f"{name}.js") for name in SCRIPTS) + "\n})();\n"
 
 
 def document(title: str, body: str, *, code: str = "", pictures: bool = False) -> str:
-    """Return a whole page.
+    """Return a whole HTML page with the common style and a security policy.
 
     Parameters
     ----------
@@ -69,7 +69,10 @@ def document(title: str, body: str, *, code: str = "", pictures: bool = False) -
 
 
 def chapters(sections: Mapping[str, tuple[str, str]]) -> tuple[str, str]:
-    """Return the links to a page's sections and the sections, given as (name, HTML) by key; empty ones are left out."""
+    """Return two HTML texts: the links to a page's sections, and the sections themselves.
+
+    `sections` has each section's name and HTML by key; a section with empty HTML is left out of both.
+    """
     shown = {key: part for key, part in sections.items() if part[1]}
     links = "".join(f'<a href="#{key}">{name}</a>' for key, (name, _) in shown.items())
     parts = "\n".join(f'<section id="{key}">{body}</section>' for key, (_, body) in shown.items())
@@ -107,7 +110,7 @@ def finite(value: object) -> object:
 
 
 class Markup(str):
-    """Text that is HTML already, with its content escaped."""
+    """A string that is HTML already, so that `table` does not escape it."""
 
     __slots__ = ()
 

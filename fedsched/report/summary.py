@@ -1,4 +1,4 @@
-"""The summary: jobs, machine and method; gains over baselines, and gaps to lower bounds."""
+"""The parts of a report's summary, as text or HTML: jobs, machine and method, gains over baselines, gaps to bounds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OFTEN = ("easy", "fcfs")  # baselines that cards mention
 
 
 def heading(material: Material) -> str:
-    """Return the page's title."""
+    """Return the page's default title: the jobs, the machine, and the policy of a single schedule."""
     jobs = counted(len(material.workload), "job")
     federation = material.federation
     place = federation.name if len(federation.clusters) > 1 else counted(federation.nodes, "node")
@@ -34,7 +34,10 @@ def heading(material: Material) -> str:
 
 
 def lede(material: Material) -> str:
-    """Return the verdict in a sentence or two, then what was done."""
+    """Return the text at the top of the page: the best values that a search reached, then how it was run.
+
+    For schedules without a search it says which one has the least mean wait, or the metrics of a single one.
+    """
     result = material.result
     if result is None:
         return _schedules_in_words(material)
@@ -63,7 +66,10 @@ def _schedules_in_words(material: Material) -> str:
 
 
 def cards(material: Material) -> str:
-    """Return the cards at the top: one for each objective, or the main metrics of a single schedule."""
+    """Return the cards at the top as HTML: one for each objective of a search, or the main metrics of one schedule.
+
+    Return "" for several schedules.
+    """
     result = material.result
     if result is not None:
         found = [_objective_card(result, name) for name in result.objectives]
@@ -115,7 +121,10 @@ def _penalty_card(result: Result) -> str:
 
 
 def gains(result: Result) -> str:
-    """Return the table of the lower bound, the best plan and the baselines, with the gains over these."""
+    """Return an HTML table of the lower bound, the best plan and the baselines, by objective.
+
+    Beside each baseline is the best plan's gain over it, and beside the bound the proven gap.
+    """
     baselines = sorted(result.baselines, key=lambda one: one.values)
     bounded = any(result.gap(name) == result.gap(name) for name in result.objectives)
     labels = ["lower bound"] * bounded + ["best plan" if len(result.front) == 1 else "best of the plans"]
@@ -150,7 +159,7 @@ def _bar(gain: float) -> Markup:
 
 
 def facts(material: Material) -> str:
-    """Return the table of workload, assumptions, method and reading."""
+    """Return an HTML table of what was scheduled: workload, what is not modelled or assumed, method and reading."""
     workload, result = material.workload, material.result
     jobs = counted(len(workload), "job")
     if len(workload):
@@ -186,7 +195,7 @@ def facts(material: Material) -> str:
 
 
 def machine(material: Material) -> str:
-    """Return the table of the federation's clusters and node groups."""
+    """Return an HTML table of the federation's node groups by cluster: nodes, speed, watts and uplink."""
     rows, saves = [], material.federation.power is not None
     for cluster in material.federation.clusters:
         uplink = f"{number(cluster.uplink * 8 / 1e9)} Gbit/s" if np.isfinite(cluster.uplink) else "unlimited"
@@ -201,7 +210,7 @@ def machine(material: Material) -> str:
 
 
 def diagnosis(result: Result) -> str:
-    """Return a sentence on how far each objective differs over the front; "" if there is none."""
+    """Return a sentence on how far each objective differs over the front; "" for a single plan or objective."""
     if len(result.front) < 2 or len(result.objectives) < 2:
         return ""
     spans = []

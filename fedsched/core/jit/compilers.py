@@ -27,7 +27,7 @@ class Library(codegen.JITCodeLibrary):
     lean = True  # its code may read slots
 
     def add_ir_module(self, module: Any) -> None:
-        """Remove loads whose value is unused from the code that numba generated, then add the code to the library."""
+        """Remove loads of values without use from the code that numba generated, then add the code to the library."""
         _drop_unused_loads(module)
         super().add_ir_module(module)  # type: ignore[no-untyped-call]
 

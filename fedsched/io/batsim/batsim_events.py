@@ -1,4 +1,4 @@
-"""Batsim's external events: lines of JSON, each with machines that become unavailable or available [38]."""
+"""A reader of Batsim's external events: lines of JSON, each with machines that become unavailable or available [38]."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _IDS = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
 
 
 class Event(NamedTuple):
-    """The time at which some machines become unavailable, or available again."""
+    """A change at `time` seconds: ranges of machine numbers become unavailable, or with `back` available again."""
 
     time: float
     back: bool
@@ -38,12 +38,15 @@ class Event(NamedTuple):
 
 
 def are_events(text: str) -> bool:
-    """Return whether a text begins like JSON."""
+    """Return whether a text may be Batsim's events: it begins with a brace, as JSON does."""
     return text.lstrip().startswith("{")
 
 
 def events_in(text: str, path: str, others: Counter[str]) -> Iterator[Event]:
-    """Yield the events about machines; `others` counts those of other types."""
+    """Give the events about machines, one for each line; count events of other types in `others`, by type.
+
+    Raise a FederationError for an invalid line.
+    """
     for number, line in enumerate(text.splitlines(), 1):
         where = f"{path}, line {number}"
         if not line.strip():
@@ -93,7 +96,10 @@ def _machines(resources: Any, where: str) -> Iterator[tuple[int, int]]:
 
 
 def read_events(text: str, terms: Terms) -> list[Downtime]:
-    """Return the outages that follow from events; machine k is the federation's node k, counted from 0."""
+    """Return the outages that Batsim's events mean, sorted by begin; machine k is the federation's node k, from 0 on.
+
+    Machines that do not come back are closed for ever. Other events are left out and noted in `terms`.
+    """
     if '"reservations"' in text:
         raise FederationError(f"{terms.path}: Slurm's JSON is not read; give what `scontrol show res -o` prints.")
     others: Counter[str] = Counter()

@@ -26,7 +26,7 @@ COLUMNS = (
 
 
 def write_jobs(schedule: Schedule, path: str | PathLike[str]) -> None:
-    """Write one row for each finished job; node numbers count from 0 and are written as `0-3 5`.
+    """Write a CSV file with one row for each finished job; node numbers count from 0 and are written as `0-3 5`.
 
     Energy, in joules, is that of the job's nodes while it runs. Jobs that were killed at their estimate did not
     succeed.
@@ -82,5 +82,5 @@ def write_jobs(schedule: Schedule, path: str | PathLike[str]) -> None:
 
 
 def interval_set(nodes: Intervals) -> str:
-    """Return node numbers as Batsim writes them: `0-3 5`."""
+    """Return ranges of node numbers (first, last) as Batsim writes them: `0-3 5`."""
     return " ".join(str(first) if first == last else f"{first}-{last}" for first, last in nodes)

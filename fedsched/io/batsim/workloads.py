@@ -95,7 +95,10 @@ def read_batsim(
 
 
 def read_log(path: str | PathLike[str], *, on_error: OnError = "raise", node_speed: float | None = None) -> RawLog:
-    """Return the jobs as the fields of the Standard Workload Format."""
+    """Return the jobs of a Batsim workload as a log with the fields of the Standard Workload Format, not cleaned.
+
+    A job without a run time raises a TraceError, or is left out and counted with on_error="skip".
+    """
     if on_error not in ("raise", "skip"):
         raise ValueError(f'on_error={on_error!r} must be "raise" or "skip".')
     _check_speed(node_speed)
@@ -108,11 +111,11 @@ def _check_speed(node_speed: float | None) -> None:
 
 
 class _ProfileError(TraceError):
-    """A profile gives no run time."""
+    """The error for a profile from which no run time can be computed."""
 
 
 class _Reader:
-    """The jobs of one file."""
+    """A reader of one Batsim workload; it holds the parsed jobs, profiles, number of nodes and names of sites."""
 
     def __init__(self, path: str, node_speed: float | None, *, skip: bool) -> None:
         self.path = path
@@ -140,7 +143,11 @@ class _Reader:
         return data[key]
 
     def log(self) -> RawLog:
-        """Return the jobs as the fields of the Standard Workload Format."""
+        """Return the jobs as a log with the fields of the Standard Workload Format.
+
+        An invalid job raises a TraceError, or is left out and counted with `skip`. If ids are not all whole and
+        distinct, the jobs are numbered from 1.
+        """
         rows: list[tuple[float, ...]] = []
         said: list[dict[str, Any]] = []
         unread: list[set[str]] = []
@@ -217,7 +224,7 @@ class _Reader:
         )
 
     def _ours(self, job: Mapping[str, Any], where: str) -> dict[str, Any]:
-        """Return fedsched's data in a job's extra data; other programs' data are ignored."""
+        """Return the data that fedsched wrote to a job's `extra_data`; {} if there are none."""
         extra = job.get("extra_data")
         if not isinstance(extra, str) or OURS not in extra:
             return {}
@@ -234,7 +241,10 @@ class _Reader:
         return said | ({"extra_data"} if extra and not self._ours(job, "") else set())
 
     def _runtime(self, name: Any, tasks: float, where: str) -> tuple[float, float]:
-        """Return a profile's run time in seconds on reference nodes, and the bytes a second that each task sends."""
+        """Return the run time in seconds that a profile gives a job of so many tasks, and the bytes a second of a task.
+
+        Raise a TraceError if the profile is unknown, has no run time, or counts flops and no node speed is given.
+        """
         if not isinstance(name, str) or name not in self.profiles:
             raise TraceError(
                 f"{where}: {unknown_name('profile', name if isinstance(name, str) else _short(name), self.profiles)}"
@@ -262,7 +272,7 @@ class _Reader:
         return seconds, sent * (tasks - 1) / seconds if seconds > 0 else 0.0
 
     def _check(self, ours: Mapping[str, Any], job: int) -> None:
-        """Raise if fedsched's data about a job are invalid."""
+        """Raise a TraceError if the data that fedsched wrote about a job are invalid; `job` is its place from 1."""
         names = ours.get("allowed") or []
         if not isinstance(names, list) or not all(isinstance(one, str) and one in self.sites for one in names):
             raise TraceError(
@@ -340,7 +350,7 @@ def write_batsim(workload: Workload, path: str | PathLike[str], *, node_speed: f
 def _jobs(
     workload: Workload, profiles: dict[str, dict[str, object]], node_speed: float | None
 ) -> Iterator[dict[str, object]]:
-    """Yield the jobs, and add their profiles to `profiles`."""
+    """Give each job as an object for Batsim's JSON, and add its profile to `profiles`."""
     w = workload
     columns = (w.id, w.submit, w.tasks, w.runtime, w.estimate, w.user, w.origin, w.compute_fraction, w.task_bandwidth)
     rows = zip(*(column.tolist() for column in columns), strict=True)

@@ -1,4 +1,4 @@
-"""Requests and nodes of MetaCentrum's jobs: `1:ppn=64:x86_64:cl_zewura#excl` and `{1241,1241,1242}`.
+"""Parsing of MetaCentrum's requests and nodes of jobs: `1:ppn=64:x86_64:cl_zewura#excl` and `{1241,1241,1242}`.
 
 A request has Torque's form: kinds of nodes joined by +, each a number of nodes (or one node's name) with the properties
 that they must have; after a # come properties of the whole job.
@@ -21,14 +21,17 @@ _PER_NODE, _MEMORY, _ALONE = "ppn=", "mem=", "excl"
 
 
 class Request(NamedTuple):
-    """The features that each node must have, as in reading 41, and the other demands as bits."""
+    """A job's request: the features that each of its nodes must have, joined by "&", and bits of its other demands."""
 
     features: str
     demands: Demand
 
 
 def request_of(text: str) -> Request:
-    """Return a job's request for nodes."""
+    """Return the features and the `Demand` bits of a job's request for nodes, given as text in Torque's form.
+
+    A request for several kinds of nodes (+) has no features, but the bit KINDS.
+    """
     kinds, *of_all = text.split("#")
     found = Demand.ALONE if _ALONE in of_all else Demand(0)
     found |= Demand.FEATURES if set(of_all) - {_ALONE} else Demand(0)
@@ -51,7 +54,7 @@ def request_of(text: str) -> Request:
 
 
 def requests_of(texts: NDArray[np.object_]) -> tuple[NDArray[np.object_], NDArray[np.float64]]:
-    """Return the features that jobs request, and their other demands as bits."""
+    """Return two arrays, with an entry for each job's request: the features, and the `Demand` bits as floats."""
     names, which = distinct(texts)
     found = [request_of(name) for name in names]
     features = np.array([one.features for one in found], dtype=object)
@@ -59,7 +62,10 @@ def requests_of(texts: NDArray[np.object_]) -> tuple[NDArray[np.object_], NDArra
 
 
 def nodes_of(text: str) -> dict[str, int] | None:
-    """Return how many processors a job had on each node, by the nodes' names; None if the text has another form."""
+    """Return how many processors a job had on each node, by node name, from a text like {1241,1241,1242}.
+
+    Return None for a text of another form.
+    """
     inside = text.removeprefix("{").removesuffix("}")
     if len(inside) != len(text) - 2:
         return None

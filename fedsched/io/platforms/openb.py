@@ -1,4 +1,4 @@
-"""Pods and nodes with GPUs, from a trace of 2023: openb_pod_list.csv and openb_node_list.csv.
+"""Readers of a trace of 2023 with pods and nodes with GPUs: openb_pod_list.csv and openb_node_list.csv.
 
 Cores are in thousandths, memory is in MiB, and a pod that requests one GPU says how many thousandths of it.
 """
@@ -75,7 +75,10 @@ def read_pods(path: str | PathLike[str]) -> Workload:
 
 
 def read_nodes(path: str | PathLike[str]) -> Federation:
-    """Return the nodes as one cluster, with a group for each run of equal nodes; a GPU's model is a feature."""
+    """Return a federation of one cluster with the file's nodes; neighbouring equal nodes are a group.
+
+    Groups have cpu (in thousandths), memory (MiB) and gpu as resources; the GPU's model is a feature.
+    """
     from fedsched.model.machine.federation import Cluster, Federation, NodeGroup
 
     table = _table(path, NODES)

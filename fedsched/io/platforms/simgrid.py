@@ -1,4 +1,4 @@
-"""SimGrid's platform files, read as federations: clusters of hosts behind their uplinks.
+"""A reader of SimGrid's platform files as federations: clusters of hosts behind their uplinks.
 
 Only the parser expat is used: it opens no other file. A document that declares an entity is refused, as entities can
 grow a few lines into gigabytes.
@@ -120,7 +120,7 @@ def _commonest(clusters: list[_Group]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """The properties that hosts of a group share."""
+    """The properties that hosts of one node group share: speed in flop/s, and watts when busy and when idle."""
 
     speed: float
     busy_watts: float
@@ -129,7 +129,7 @@ class _Kind:
 
 @dataclass(slots=True)
 class _Element:
-    """An open XML element, as far as it is read."""
+    """An XML element that is not closed yet, with the properties and links that are read within it."""
 
     tag: str
     attributes: dict[str, str]
@@ -144,7 +144,7 @@ class _Element:
 
 @dataclass(slots=True)
 class _Group:
-    """A future cluster: its hosts by kind, its zones from the outermost, and its backbones' bytes a second."""
+    """A future cluster: its numbers of hosts by kind, its zones from the outermost, and its backbones' bytes/s."""
 
     name: str
     zones: tuple[str, ...]
@@ -153,7 +153,7 @@ class _Group:
 
 
 class _Platform:
-    """The hosts, links and routes of one file."""
+    """The hosts, links and routes of one platform file, read when the object is made."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -254,7 +254,7 @@ class _Platform:
             group.backbones.append(self._bandwidth(element, "bb_bw"))
 
     def _count(self, element: _Element) -> int:
-        """Return the number of an element's hosts; a cluster has a range as 0-511 or 0-7,10,12."""
+        """Return an element's number of hosts: of a cluster or cabinet those in its range (0-511 or 0-7,10), else 1."""
         if element.tag not in ("cluster", "cabinet"):
             return 1
         total = 0
@@ -292,7 +292,7 @@ class _Platform:
     # ---- result ---------------------------------------------------------------------------------------------------
 
     def clusters(self) -> list[_Group]:
-        """Return the groups with hosts, with distinct names."""
+        """Return the future clusters that have hosts, with distinct names; raise a FederationError if there is none."""
         found = [group for group in self.groups.values() if group.kinds]
         if not found:
             raise FederationError(f"{self.path}: there is no host to run jobs on ({self.left_out} of other roles).")
@@ -303,7 +303,10 @@ class _Platform:
         return found
 
     def uplink(self, cluster: _Group) -> float:
-        """Return the narrowest of a cluster's backbones and the links on its routes to other clusters."""
+        """Return the bytes a second of a cluster's uplink: the least of its backbones and of links to other clusters.
+
+        Return infinity if there is none of these.
+        """
         found = list(cluster.backbones)
         for source, target, links, line in self.routes:
             here, there = source in cluster.zones, target in cluster.zones
@@ -319,7 +322,7 @@ class _Platform:
         return any(zone in group.zones for group in self.groups.values() if group.kinds)
 
     def about(self, reference: float) -> str:
-        """Return a text that says how the platform was interpreted."""
+        """Return a text for users on how the file was interpreted; `reference` is the flop/s of speed 1."""
         lines = [f"Read from a SimGrid platform; speed 1 is {reference:g} flop/s."]
         if self.left_out:
             lines.append(f"{self.left_out} hosts of other roles (the scheduler's, storage) are left out.")

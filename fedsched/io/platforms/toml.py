@@ -1,5 +1,7 @@
-"""Federations as TOML: a `[[cluster]]` for each cluster, with its `[[cluster.group]]`s, a `[[pool]]` for each pool, a
-`[[partition]]` for each partition, a `[[downtime]]` for each downtime of its calendar, a `[[signal]]` for each signal.
+"""Reading and writing of federations as TOML.
+
+A file has a `[[cluster]]` for each cluster, with its `[[cluster.group]]`s, and a `[[pool]]`, `[[partition]]`,
+`[[downtime]]`, `[[limit]]` and `[[signal]]` for each of these.
 """
 
 from __future__ import annotations
@@ -100,12 +102,15 @@ def _parsed(path: str | PathLike[str]) -> dict[str, Any]:
 
 
 def read_example_federation(name: str = "example") -> Federation:
-    """Return a federation that ships with the package."""
+    """Return the federation of this name that ships with the package."""
     return read_federation(example_file("federation", name))
 
 
 def federation_of_data(data: Mapping[str, Any], *, source: str, name: str) -> Federation:
-    """Return the federation in a parsed file; errors name `source`, and `name` is used if the file has none."""
+    """Return the federation in the data of a parsed TOML file; `name` is its name if the data have none.
+
+    Raise a FederationError, which begins with `source`, if a key is unknown or missing, or a value invalid.
+    """
     data, power = dict(data), data.get("power")
     if power is not None and not isinstance(power, str):
         raise FederationError(f'{source}: power={shortened(repr(power))} must be a text in quotes: "timeout:600".')
@@ -152,7 +157,7 @@ def _group(table: Any, where: str) -> NodeGroup:
 
 
 def read_partitions(path: str | PathLike[str]) -> tuple[Partition, ...]:
-    """Return the partitions in a TOML file that has nothing else, for a machine from another source."""
+    """Return the partitions in a TOML file that has only [[partition]] tables; anything else is a FederationError."""
     data = _parsed(path)
     if set(data) != {"partition"} or not isinstance(data["partition"], list):
         raise FederationError(f"{path}: a file of partitions holds tables [[partition]], and nothing else.")
@@ -160,7 +165,7 @@ def read_partitions(path: str | PathLike[str]) -> tuple[Partition, ...]:
 
 
 def read_downtimes(path: str | PathLike[str]) -> tuple[Downtime, ...]:
-    """Return the downtimes in a TOML file that has nothing else, for a machine from another source."""
+    """Return the downtimes in a TOML file that has only [[downtime]] tables; anything else is a FederationError."""
     data = _parsed(path)
     if set(data) != {"downtime"} or not isinstance(data["downtime"], list):
         raise FederationError(f"{path}: a calendar holds tables [[downtime]], and nothing else.")
@@ -215,7 +220,10 @@ def _partitions(tables: Sequence[Any], source: str) -> tuple[Partition, ...]:
 
 
 def _check_table(data: object, noun: type, where: str) -> None:
-    """Raise if a table has an unknown key, lacks a needed one, or has a value of a wrong type."""
+    """Raise a FederationError if a table has an unknown key, lacks a needed key, or has a value of a wrong type.
+
+    `noun` is the class that the table describes, such as Cluster; its fields are the known keys.
+    """
     known = [_KEYS.get(field.name, field.name) for field in fields(noun)] + [_ASSUMED] * (noun in _ASSUMABLE)
     if not isinstance(data, Mapping):
         raise FederationError(f"{where}: {shortened(repr(data))} is not a table; it needs the keys {', '.join(known)}.")
@@ -240,7 +248,7 @@ def _check_table(data: object, noun: type, where: str) -> None:
 
 
 def _meant(key: str, noun: type, known: Sequence[str]) -> str:
-    """Return a hint for an unknown key: the table where it belongs, or the known key with the nearest name."""
+    """Return a hint for an unknown key, for an error: the table in which it belongs, or the nearest key; else ""."""
     if noun is Cluster and key in ("nodes", "count"):
         return " A cluster's number of nodes is the 'count' of its [[cluster.group]]."
     if noun is Cluster and key in {field.name for field in fields(NodeGroup)}:
@@ -250,7 +258,7 @@ def _meant(key: str, noun: type, known: Sequence[str]) -> str:
 
 
 def _made(noun: type[Noun], table: Mapping[str, Any], where: str) -> Noun:
-    """Return the object of a table; values listed under `assumed` are marked as assumed."""
+    """Return the object of class `noun` that a checked table describes; values listed under `assumed` are so marked."""
     named = table.get(_ASSUMED, ())
     values: dict[str, Any] = {}
     for field in fields(noun):
@@ -284,7 +292,7 @@ def write_federation(federation: Federation, path: str | PathLike[str]) -> None:
 
 
 def federation_text(federation: Federation, *, table: str = "") -> str:
-    """Return a federation as TOML; `table` is a prefix for the names of its tables."""
+    """Return a federation as TOML text; `table` is the name of a table that contains it, a prefix of its own tables."""
 
     def named(kind: str) -> str:
         return f"[[{f'{table}.{kind}'.lstrip('.')}]]"
@@ -382,14 +390,14 @@ def _assumed_line(noun: NodeGroup | Cluster) -> list[str]:
 
 
 def quoted(text: str) -> str:
-    """Return a text as a TOML string on one line."""
+    """Return a text as a TOML string in quotes on one line, with escapes."""
     named = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
     text = text.encode("utf-8", "backslashreplace").decode()  # TOML forbids halves of surrogate pairs
     return '"' + "".join(named.get(c) or (f"\\u{ord(c):04x}" if _control(c) else c) for c in text) + '"'
 
 
 def _paragraph(text: str) -> str:
-    """Return a text as a TOML string; several lines stay lines."""
+    """Return a text as a TOML string in quotes; a text of several lines keeps its lines, in triple quotes."""
     if "\n" not in text:
         return quoted(text)
     return '"""\n' + "\n".join(quoted(line)[1:-1] for line in text.split("\n")) + '"""'

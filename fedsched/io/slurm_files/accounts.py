@@ -1,4 +1,4 @@
-"""Reads Slurm's accounts and QOS from sacctmgr's output or scripts, and their usage from sshare's output.
+"""Readers of Slurm's accounts and QOS, from sacctmgr's output or scripts, and of their usage, from sshare's output.
 
 Several files of one cluster are read as one: a dump has no definitions of QOS, and `show qos` has no accounts.
 """
@@ -66,7 +66,11 @@ class Entry(NamedTuple):
 
 @dataclass(slots=True)
 class Accounts:
-    """The content of files: associations by cluster, account, user and partition, parents first; QOS by name."""
+    """Accounts and QOS read from files: associations by (cluster, account, user, partition), and QOS by name.
+
+    An association is an account, or a user in an account; missing parts of its key are "". Parents come first. Names of
+    QOS are in lower case.
+    """
 
     paths: tuple[str, ...] = ()
     associations: dict[tuple[str, str, str, str], Entry] = field(default_factory=dict)
@@ -76,7 +80,10 @@ class Accounts:
 
 
 def read_accounts(*paths: str | PathLike[str]) -> Accounts:
-    """Return the accounts and QOS in files of one cluster."""
+    """Return the accounts and QOS in files of one cluster: a dump, tables or scripts of sacctmgr, read in this order.
+
+    Raise a TraceError if a file is empty or invalid.
+    """
     found = Accounts(tuple(map(str, paths)))
     for path in map(str, paths):
         lines = [(k, line) for k, line in enumerate(read_text(path).splitlines(), 1) if line.strip()]
@@ -95,13 +102,13 @@ def read_accounts(*paths: str | PathLike[str]) -> Accounts:
 
 
 def canonical_name(word: str) -> str:
-    """Return the name that is used here for a name in a file."""
+    """Return the name in lower case that stands for a column or option and its synonyms in sacctmgr's files."""
     small = word.strip().lower()
     return _SAME.get(small, small)
 
 
 def _words_of(text: str, where: str) -> Iterator[tuple[str, str]]:
-    """Give the names and values of a line of a dump; a colon in quotes is no separator."""
+    """Give the canonical names and the values in a dump's line of NAME=VALUE between colons; quotes protect colons."""
     for part in re.findall(r"(?:'[^']*'|\"[^\"]*\"|[^:'\"])+", text):
         name, mark, value = part.partition("=")
         if not mark:
@@ -171,7 +178,7 @@ def _read_dump(found: Accounts, lines: list[tuple[int, str]], path: str) -> None
 
 
 def add_association(found: Accounts, entry: Entry) -> None:
-    """Add an association; if it is there already, merge both, with the values of the later one."""
+    """Add an association to `found`; if it exists, update its values with those of the new one."""
     words = entry.words
     key = (words.get("cluster", ""), words["account"], words.get("user", ""), words.get("partition", ""))
     before = found.associations.get(key)
@@ -179,7 +186,10 @@ def add_association(found: Accounts, entry: Entry) -> None:
 
 
 def _run_script(found: Accounts, lines: list[tuple[int, str]], path: str) -> None:
-    """Apply the commands of a script to the accounts."""
+    """Apply a script's sacctmgr commands, such as add, modify and remove, to `found`, line by line.
+
+    Commands that only show something are skipped; any other line raises a TraceError.
+    """
     for k, line in lines:
         where = f"{path}, line {k}"
         words = [word for word in _split(line, where) if word not in OPTIONS]
@@ -207,7 +217,10 @@ def _split(line: str, where: str) -> list[str]:
 
 
 def _values_in(words: list[str], where: str, bare: str) -> dict[str, str]:
-    """Return the values in a command by name; a word without = is the value of `bare`."""
+    """Return the values in a command's words NAME=VALUE, by canonical name; a word without = is the value of `bare`.
+
+    The words `where` and `set` are skipped. A name before += or -= keeps its sign.
+    """
     said: dict[str, str] = {}
     for word in words:
         if word.lower() in ("where", "set"):
@@ -261,7 +274,7 @@ def _add(found: Accounts, kind: str, words: list[str], where: str) -> None:
 
 
 def _name_the_cluster(found: Accounts, name: str) -> None:
-    """Move the associations that were added before any cluster to this first one."""
+    """Give the associations without a cluster, added before any cluster was named, to this cluster."""
     for key in [key for key in found.associations if not key[0]]:
         entry = found.associations.pop(key)
         entry.words["cluster"] = name
@@ -280,9 +293,10 @@ def _clusters_meant(found: Accounts, said: dict[str, str]) -> list[str]:
 
 
 def _modify(found: Accounts, kind: str, words: list[str], where: str) -> None:
-    """Set the values after `set` in the entries that are named before it (all entries if none is named).
+    """Apply a command `modify KIND where ... set ...`: set values in the entries that fit (all if none is named).
 
-    The `where` before may be missing, and ub's scripts write `set NAME ...` for a QOS.
+    The word `where` may be missing or follow `set ...`, and a QOS may be named after `set`. Raise a TraceError if there
+    is no `set`, or no entry of that name.
     """
     small = [word.lower() for word in words]
     if "set" not in small:
@@ -318,7 +332,7 @@ def _modify(found: Accounts, kind: str, words: list[str], where: str) -> None:
 
 
 def _changed(words: dict[str, str], what: dict[str, str]) -> dict[str, str]:
-    """Return the values with others set; NAME+=VALUE adds to a list, and NAME-=VALUE removes from it."""
+    """Return a copy of `words` with the values of `what` set; NAME+=VALUE extends a list, NAME-=VALUE takes from it."""
     after = dict(words)
     for name, value in what.items():
         bare, sign = name.rstrip("+-"), name[-1:]
@@ -351,14 +365,17 @@ NEEDED = ("Account", "User", "RawUsage", "EffectvUsage")
 
 
 class Usage(NamedTuple):
-    """The usage of an account or user: in seconds times billing, and as the fraction that classic fair share counts."""
+    """The usage of an account or user: `raw` in billed resources times seconds, and `effective`, a fraction of 1.
+
+    The latter is what classic fair share counts.
+    """
 
     raw: float
     effective: float
 
 
 def read_usage(path: str | PathLike[str]) -> dict[tuple[str, str], Usage]:
-    """Return the usage of accounts, and of users in accounts, by account and user.
+    """Return the usage of accounts, and of users in accounts, by (account, user); the user is "" for an account.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Hosts: Slurm's lists of host names, and which nodes of a federation the names stand for."""
+"""Parsing of Slurm's lists of host names, and the mapping from host names to nodes of a federation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
 
 
 def hosts_of(text: str, where: str) -> list[str]:
-    """Return the names in a list of hosts, in its order and without repetitions."""
+    """Return the host names that a text like cn[001-064,070],gpu[1-4] stands for, in its order, each once.
+
+    Raise a FederationError, which begins with `where`, if it is no such list or has more than a million names.
+    """
     found: dict[str, None] = {}
     at = 0
     while at < len(text):
@@ -81,7 +84,7 @@ _ASSIGNED = re.compile(r"([^=]+?)\s*=\s*(\S+)")
 
 
 class Place(NamedTuple):
-    """The range of node numbers in a cluster that a host stands for; several if the model's nodes are CPUs."""
+    """The nodes of a cluster that a host stands for, from `first` to `last`; several if the model's nodes are CPUs."""
 
     cluster: str
     first: int
@@ -89,7 +92,7 @@ class Place(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A host in a file; `cpus` is 0 if the file does not give it."""
+    """A host in a file, by name, with its number of CPUs; 0 if the file does not give that number."""
 
     name: str
     cpus: int = 0
@@ -104,14 +107,17 @@ class Hosts:
     cpus: Mapping[str, int] = field(default_factory=dict)
 
     def place(self, host: str, where: str) -> Place:
-        """Return the nodes that a host stands for."""
+        """Return the nodes that a host stands for; raise a FederationError for an unknown host."""
         if host not in self.places:
             raise FederationError(f"{where}: {self.source} has no host {shortened(repr(host))}; add it.")
         return self.places[host]
 
 
 def hosts_from(given: str | PathLike[str] | Mapping[str, tuple[str, int]], federation: Federation) -> Hosts:
-    """Return the places of hosts from a mapping host: (cluster, node), or from a file, see `read_hosts`."""
+    """Return the nodes of hosts, given as a table of host: (cluster, node) or as a file for `read_hosts`.
+
+    Raise a FederationError if the federation has no such node.
+    """
     if not isinstance(given, Mapping):
         return read_hosts(given, federation)
     sizes = {cluster.name: cluster.nodes for cluster in federation.clusters}
@@ -124,7 +130,7 @@ def hosts_from(given: str | PathLike[str] | Mapping[str, tuple[str, int]], feder
 
 
 def read_hosts(path: str | PathLike[str], federation: Federation) -> Hosts:
-    r"""Return the places in a federation of the hosts in a file.
+    r"""Return which node, or range of nodes, of a federation each host in a file is.
 
     The file is the output of `scontrol show node` (with or without -o) or `sinfo -N`, a slurm.conf, or has lines
     `cluster = hosts`. The n-th host is a cluster's n-th node. If the cluster has as many nodes as the hosts have CPUs
@@ -241,7 +247,7 @@ def _cpus(words: Mapping[str, str]) -> int:
 
 
 def _records(text: str) -> list[Record]:
-    """Return the records of scontrol's output, or of a slurm.conf."""
+    """Return the records of NAME=VALUE in a text, which is scontrol's output or a slurm.conf."""
     return records_of(text) if is_of_scontrol(text) else [Record(line.number, line.words) for line in conf_lines(text)]
 
 

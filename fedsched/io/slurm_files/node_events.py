@@ -1,4 +1,4 @@
-"""Reads the output of `sacctmgr -P show events`: when nodes were down or drained, as outages and drains [38]."""
+"""A reader of `sacctmgr -P show events`: times in which nodes were down or drained become outages and drains [38]."""
 
 from __future__ import annotations
 
@@ -56,7 +56,10 @@ AWAY = "slurmctld disconnect"  # the reason in rows that tell that the controlle
 
 
 class Event(NamedTuple):
-    """A row: the times in which a node (or, without a node name, a cluster) was in a state."""
+    """A row of the output: a node, or a cluster if `node` is "", was in a state from begin to end.
+
+    The end is None if the state lasts. `where` is the file and line.
+    """
 
     cluster: str
     node: str
@@ -68,7 +71,7 @@ class Event(NamedTuple):
 
 
 def are_events(text: str) -> bool:
-    """Return whether a text is the output of `sacctmgr show events`, even in a form that is refused later."""
+    """Return whether a text, by its first line, is the output of `sacctmgr show events`; it may still be invalid."""
     first = next((line for line in text.splitlines() if line.strip()), "")
     names = {_NAMES.get(name, name) for name in first.lower().replace("|", " ").split()}
     return {_BEGIN, "nodename"} <= names or (first.count("|") >= 4 and _holds_times(first))
@@ -86,7 +89,10 @@ def _columns(header: str) -> list[str]:
 
 
 def events_in(text: str, path: str) -> Iterator[Event]:
-    """Give the rows of a text; a reason may contain bars."""
+    """Give the rows of the output of `sacctmgr -P show events`; a reason may contain bars.
+
+    Raise a FederationError if a needed column is missing, or a row has a wrong number of fields or a wrong time.
+    """
     columns: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
         where = f"{path}, line {number}"
@@ -133,7 +139,11 @@ def _event(cells: dict[str, str], where: str) -> Event:
 
 
 def read_events(text: str, terms: Terms) -> list[Downtime]:
-    """Return the downtimes of events; events that close no nodes are noted in `terms`."""
+    """Return the downtimes that the output of `sacctmgr show events` means, sorted by begin.
+
+    Events that close no nodes, or concern other clusters or unknown hosts, are left out and noted in `terms`. Events of
+    a whole cluster close all of its nodes.
+    """
     events = _of_these_clusters(list(events_in(text, terms.path)), terms)
     closed: dict[Host, list[Stretch]] = defaultdict(list)
     whole: dict[str, list[Stretch]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""Reads the output of `scontrol show res`: maintenance reservations are downtimes [38], others keep nodes for jobs.
+"""A reader of `scontrol show res`: reservations for maintenance close nodes [38], others keep nodes for their jobs.
 
 Properties of reservations that are not modelled are left out and named.
 """
@@ -48,28 +48,32 @@ _OTHERWISE = {
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """A reservation's record, and the place of that in its file."""
+    """A reservation in the output of `scontrol show res`: its values by name, and its file and line."""
 
     words: dict[str, str]
     where: str
 
     @property
     def name(self) -> str:
-        """Return its name."""
+        """Return the reservation's name."""
         return self.words["ReservationName"]
 
     @property
     def flags(self) -> set[str]:
-        """Return its flags, without the value after an =."""
+        """Return the reservation's flags in upper case, without the value after an =."""
         return {flag.partition("=")[0] for flag in self.words.get("Flags", "").upper().split(",")}
 
     def said(self, name: str) -> str:
-        """Return a value of the record; "" if it stands for none."""
+        """Return the text of the field `name`; "" if it is missing or means none, as "(null)" and "0" do."""
         text = self.words.get(name, "")
         return "" if text in _EMPTY else text
 
     def times(self, terms: Terms) -> Iterator[tuple[WallTime, WallTime | None]]:
-        """Give begin and end of each occurrence; the end is None if there is none."""
+        """Give begin and end of each occurrence, in local time, until the time limit of `terms`.
+
+        The end is None if the reservation has none. Raise a FederationError if it repeats and there is no time limit,
+        or if it repeats more than 100,000 times.
+        """
         begin, length = terms.on_the_wall(self._begin(), self.where), self._length()
         if self.again is None or math.isinf(length):
             yield begin, None if math.isinf(length) else begin.later(length)
@@ -94,7 +98,7 @@ class Reservation:
 
     @property
     def again(self) -> tuple[float, range] | None:
-        """Return the step in seconds and the days of the week of its repetitions; None if it is not repeated."""
+        """Return the seconds between repetitions and their weekdays (Monday is 0); None for a single reservation."""
         return next((step for flag, step in _REPEATED.items() if flag in self.flags), None)
 
     def _begin(self) -> WallTime:
@@ -111,18 +115,21 @@ class Reservation:
         return length
 
     def hosts(self) -> list[str]:
-        """Return the hosts in its record."""
+        """Return the names of the reservation's hosts; an empty list if it names none."""
         return hosts_of(text, self.where) if (text := self.said("Nodes")) else []
 
     def count(self) -> int:
-        """Return its number of nodes, for a record without node names."""
+        """Return the reservation's number of nodes, from NodeCnt; 0 if that is missing."""
         text = self.said("NodeCnt")
         if (count := digits_of(text or "0")) is None:
             raise self._wrong("NodeCnt", "be a whole number")
         return count
 
     def partly(self, cpus: Mapping[str, int]) -> bool | None:
-        """Return whether it has only some cores of its nodes; None if that depends on CPUs that are unknown."""
+        """Return whether the reservation has only some cores of its nodes; None if the nodes' CPUs needed are unknown.
+
+        `cpus` has the number of CPUs by host.
+        """
         cores, traced = self.said("CoreCnt"), re.search(r"\bcpu=(\d{1,9})\b", self.words.get("TRES", ""))
         hosts = self.hosts()
         if "CoreIDs" in self.words or ((told := digits_of(cores)) is not None and told < max(len(hosts), self.count())):
@@ -144,7 +151,10 @@ def are_reservations(text: str) -> bool:
 
 
 def reservations_in(text: str, path: str) -> Iterator[Reservation]:
-    """Give the reservations of a text: each is one line, or several lines with all but the first indented."""
+    """Give the reservations in the output of `scontrol show res`, each on one line or with indented lines below.
+
+    Raise a FederationError for a line that belongs to no reservation.
+    """
     words: dict[str, str] = {}
     where = ""
     for number, line in enumerate(text.splitlines(), 1):
@@ -170,7 +180,11 @@ def _words(line: str) -> dict[str, str]:
 
 
 def read_reservations(text: str, terms: Terms) -> list[Downtime]:
-    """Return the downtimes of reservations; what is left out is noted in `terms`."""
+    """Return the downtimes of the reservations in the output of `scontrol show res`, sorted by begin.
+
+    Reservations for maintenance close nodes; others are downtimes that keep nodes for their users and accounts. What is
+    left out or assumed is noted in `terms`.
+    """
     closed: dict[Host, list[Stretch]] = defaultdict(list)
     whole: list[Downtime] = []
     left: dict[str, list[str]] = defaultdict(list)
@@ -227,7 +241,7 @@ def read_reservations(text: str, terms: Terms) -> list[Downtime]:
 
 
 def _left_out(one: Reservation, terms: Terms) -> str:
-    """Return why a reservation is left out; "" if it is not."""
+    """Return the reason, as words of a note, why a reservation is left out; "" if it is not left out."""
     if MAINT not in one.flags and one.again is not None:
         return "for users or accounts left out, since they repeat"
     if MAINT not in one.flags and (one.said("Groups") or "-" in f"{one.said('Users')[:1]}{one.said('Accounts')[:1]}"):
@@ -240,7 +254,7 @@ def _left_out(one: Reservation, terms: Terms) -> str:
 
 
 def _reserved(one: Reservation, terms: Terms) -> list[Downtime]:
-    """Return the nodes that a reservation keeps for its jobs, as downtimes with its users and accounts."""
+    """Return downtimes for the first occurrence of a reservation, which keep its nodes for its users and accounts."""
     (begin, end), *_ = one.times(terms)
     until = math.inf if end is None else terms.second(end, one.where)
     stretches = terms.kept([Stretch(terms.second(begin, one.where), until, RESERVATION, name_of([one.name]))])
@@ -264,7 +278,10 @@ def _overlap(one: Downtime, other: Downtime, terms: Terms) -> bool:
 
 
 def _counted(one: Reservation, terms: Terms) -> dict[str, str]:
-    """Return the nodes it closes by cluster, if they are known without the places of its hosts; else {}."""
+    """Return, by cluster, the text of the nodes that a reservation closes; {} if its hosts must be located first.
+
+    Their locations are not needed if it has all nodes of a cluster, those of a partition, or only a number of nodes.
+    """
     machine = terms.machine
     if machine.hosts is None and "ALL_NODES" in one.flags:
         return {machine.cluster("", one.where).name: ALL}

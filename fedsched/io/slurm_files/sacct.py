@@ -1,4 +1,4 @@
-"""Reads the output of Slurm's `sacct` into workloads: a line of column names in any order, then one line per job.
+"""Readers of Slurm's `sacct` output as workloads: a line of column names in any order, then one line per job.
 
 The clusters of a dump, which it does not describe, are estimated from the jobs.
 """
@@ -80,7 +80,11 @@ _CHUNK = 20_000
 
 
 def watts_of(read: Mapping[str, Floats], table: Floats) -> dict[str, Floats]:
-    """Return the watts of each task of the jobs, by the column's name; {} if no energy was measured."""
+    """Return the column "watts": the mean power of a task of each job, from its energy, run time and tasks.
+
+    `table` has the fields of the Standard Workload Format. Jobs without known energy get the value that stands for the
+    watts of their node group. Return {} if no job's energy was measured.
+    """
     joules = read.get("energy", np.zeros(0))
     if not joules.size:
         return {}
@@ -160,7 +164,10 @@ def read_sacct(
 
 
 def read_log(path: str | PathLike[str], *, on_error: OnError = "raise", unit: Unit = "cpus") -> RawLog:
-    """Return the finished jobs of a dump as the fields of the Standard Workload Format."""
+    """Return the finished jobs of a dump as a log with the fields of the Standard Workload Format, not cleaned.
+
+    A job's tasks are its `unit`, "cpus" or "nodes". A malformed line raises a TraceError, or is counted with "skip".
+    """
     if unit not in ("cpus", "nodes"):
         raise ValueError(f'unit={unit!r} must be "cpus" or "nodes".')
     if on_error not in ("raise", "skip"):
@@ -171,7 +178,11 @@ def read_log(path: str | PathLike[str], *, on_error: OnError = "raise", unit: Un
 def parse_dump(
     path: str | PathLike[str], *, unit: Unit = "cpus", skip: bool = False, texts: Texts | None = None
 ) -> Parser:
-    """Return a parser that has read a dump; `texts` says which text columns are kept besides those of labels."""
+    """Return a parser that has read all lines of a dump.
+
+    With `skip` malformed lines are counted; else the first one raises a TraceError. `texts` says which text columns are
+    kept besides those that become labels.
+    """
     lines = barred(read_text(path), str(path))
     first = next((k for k, line in enumerate(lines) if line.strip()), None)
     if first is None:
@@ -184,7 +195,7 @@ def parse_dump(
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """A quantity: the columns that it can be read from, the best first, and how their texts are read."""
+    """Columns from which one quantity can be read, the best first, and the function from their texts to numbers."""
 
     columns: tuple[str, ...]
     value: Callable[[str], float]
@@ -210,7 +221,10 @@ KNOWN |= {name for fields in FIELDS_READ.values() for field in fields for name i
 
 
 class Parser:
-    """Collects numeric columns chunk by chunk; each distinct text is converted once."""
+    """A parser of an sacct dump: it is fed lines, and collects numeric columns and the codes of texts.
+
+    It counts lines that are no jobs: malformed ones, steps, repeated ones and repeated lines of column names.
+    """
 
     def __init__(self, path: str, header: str, line: int, unit: Unit, *, skip: bool, texts: Texts) -> None:
         self.path = path
@@ -244,7 +258,10 @@ class Parser:
                 raise TraceError(f"{self.path}, line {line}: column {name} occurs twice; leave one.")
 
     def feed(self, lines: list[str], first: int) -> None:
-        """Read some lines; `first` is the number of their first line in the file."""
+        """Parse some lines and add their jobs; `first` is the number in the file of the first of them.
+
+        A malformed line raises a TraceError, or is counted if such lines are skipped.
+        """
         lines = self._without_headers(lines, first)
         bars = len(self.named) - 1 + self.trailing
         at = [k for k, line in enumerate(lines) if line.count("|") == bars and (bars or line.strip())]
@@ -295,7 +312,10 @@ class Parser:
         self.parts.append({name: column[sound] for name, column in table.items()})
 
     def _mended(self, lines: list[str], at: list[int], bars: int, first: int) -> tuple[list[str], list[int]]:
-        """Return the lines with bars inside texts replaced, and which lines are well-formed; others are malformed."""
+        """Return the lines, with bars inside texts replaced, and the sorted indices of the well-formed ones.
+
+        `at` has those of lines with the right number of bars. Other lines are reported or counted as malformed.
+        """
         good, mended = set(at), lines.copy()
         for k, line in enumerate(lines):
             if k in good or not line.strip():
@@ -316,7 +336,10 @@ class Parser:
         return not np.isnan(values).any()
 
     def _without_headers(self, lines: list[str], first: int) -> list[str]:
-        """Return the lines; repeated lines of column names, from dumps that were joined, are emptied."""
+        """Return the lines, with "" in place of repeated lines of column names, which joined dumps have.
+
+        Raise a TraceError if such a line differs from the first one.
+        """
         marks = [k for k, line in enumerate(lines) if "ubmit" in line.lower() and is_dump(line)]
         if not marks:
             return lines
@@ -332,7 +355,10 @@ class Parser:
         return kept
 
     def _repeated(self, lines: list[str], ids: list[str]) -> set[int]:
-        """Return which lines equal an earlier line exactly: one job in the dumps of two months."""
+        """Return the indices of lines that equal an earlier line, of this call or one before: a job in joined dumps.
+
+        Lines without an id do not count.
+        """
         again = set()
         for k, line in enumerate(lines):
             if not ids[k].strip():
@@ -363,12 +389,12 @@ class Parser:
         self.malformed += 1
 
     def columns(self) -> dict[str, Column]:
-        """Return all columns that were read, a number for each job; texts are the codes that `texts` has for them."""
+        """Return all columns that were read, by name: a number for each job; texts are codes of `self.texts`."""
         names = dict.fromkeys(name for part in self.parts for name in part)
         return {name: np.concatenate([column_of_part(part, name) for part in self.parts]) for name in names}
 
     def demands(self, read: Mapping[str, Column], waits: Waits) -> NDArray[np.int64]:
-        """Return the `Demand` bits of what every job requests that is not modelled."""
+        """Return for each job the `Demand` bits of requests that are not modelled; `read` has all columns."""
         partitions = list(self.numbers["partition"])
         bits = read["demands"].astype(np.int64) | self.texts.demands(read, partitions) | waits.lacking
         if TOLD in read:
@@ -376,7 +402,10 @@ class Parser:
         return bits & ~known_demands(read, NodeDemands.PREFIX)
 
     def log(self) -> RawLog:
-        """Return all finished jobs that were read, as the fields of the Standard Workload Format."""
+        """Return all finished jobs that were read, as a log with the fields of the Standard Workload Format.
+
+        Submits count from the first of them. Raise a TraceError if there is no finished job.
+        """
         read = self.columns()
         rows = len(read["submit"]) if read else 0
         unfinished = np.zeros(rows, dtype=np.bool_)
@@ -433,7 +462,10 @@ class Parser:
         )
 
     def _fill(self, table: NDArray[np.float64], read: Mapping[str, Column], origin: float) -> int:
-        """Fill the fields; return how many jobs got a new id, because they had none or not one of their own."""
+        """Fill the table of the Standard Workload Format's fields with the columns read; submits count from `origin`.
+
+        Return how many jobs got a new id, because they had none or shared one.
+        """
         used, asked = ("cpus", "nodes") if self.unit == "cpus" else ("nodes", "cpus")
         counts = [read[name] for name in (used, f"requested_{used}", asked, f"requested_{asked}") if name in read]
         table[0], renumbered = distinct_ids(own_ids(read["id"]))
@@ -471,7 +503,7 @@ class Parser:
 
 
 def _numbered(numbers: dict[str, float], text: str) -> float:
-    """Return the number of a name, counted from 1 in order of appearance; -1 if there is none."""
+    """Return the number of a name, from 1 in order of appearance; a new one is added to `numbers`. No name gives -1."""
     name = text.replace(BAR, " ").strip()
     return -1.0 if not name or name.lower() in WORDS else numbers.setdefault(name, float(len(numbers) + 1))
 

@@ -1,7 +1,7 @@
-"""Requests of Slurm's jobs besides nodes and time: resources of each node, licences as pools, others as `Demand` bits.
+"""Requests of Slurm's jobs besides nodes and time, from columns of sacct.
 
-If nodes are allocated whole, each node of a job must have cores, MiB of memory and GPUs [50]. Requests that are not
-modelled are counted.
+If nodes are allocated whole, each node of a job must have the requested cores, MiB of memory and GPUs [50]. Licences
+are needs of pools. Requests that are not modelled are bits of `Demand`, by which jobs are counted.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ KNOWN_AS = {"memory": Demand.MEMORY, "gpu": Demand.GPU}
 
 
 def resources_of(texts: Mapping[str, list[str]], nodes: Column, cpus: Column | None) -> dict[str, Column]:
-    """Return the amount that each node of every job must have, by resource; without resources that no job requests.
+    """Return, by resource, the amount that each node of every job must have: CPUs, MiB of memory, GPUs.
+
+    Resources that no job requests are left out.
 
     `ReqTRES`, else `AllocTRES`, is the total over all nodes of a job; `ReqGRES`, else `AllocGRES`, of old versions is
     per node. `ReqMem` ends in n if it is per node, in c if it is per CPU; without a letter it is the total.
@@ -59,20 +61,26 @@ def resources_of(texts: Mapping[str, list[str]], nodes: Column, cpus: Column | N
 
 
 def nodes_of_trace(text: str) -> float:
-    """Return the requested number of nodes in a text like cpu=8,mem=32G,node=2; Slurm writes 1 if none was given."""
+    """Return the number of nodes in a text like cpu=8,mem=32G,node=2; -infinity (unknown) if it names none."""
     told = _NODES.search(text)
     return float(told[1]) if told else UNKNOWN
 
 
 def requested_nodes(read: Mapping[str, Column], tasks: Column) -> dict[str, Column]:
-    """Return the requested nodes of each job of several tasks, 0 if unknown, as a column of a layout."""
+    """Return a layout's column, by name, of the requested nodes of each job; 0 if unknown, or for a single task.
+
+    Return {} if it would have only zeros.
+    """
     asked = read.get("asked_nodes", np.zeros(tasks.size))
     told = np.where(np.isfinite(asked) & (asked > 0) & (tasks > 1), asked, 0.0)
     return named(NodeLayout, {NODES: told}) if told.any() else {}
 
 
 def known_demands(read: Mapping[str, Column], prefix: str) -> NDArray[np.int64]:
-    """Return the `Demand` bits of the resources of every job with known amounts, in columns with this prefix."""
+    """Return for each job the `Demand` bits of memory and GPUs if their amounts are in columns with this prefix.
+
+    These resources are modelled, so their bits can be cleared.
+    """
     bits = np.zeros(len(read["submit"]), dtype=np.int64)
     for name, bit in KNOWN_AS.items():
         if prefix + name in read:
@@ -81,14 +89,14 @@ def known_demands(read: Mapping[str, Column], prefix: str) -> NDArray[np.int64]:
 
 
 def _table(texts: list[str], amounts: Callable[[str], dict[str, float]]) -> dict[str, Column]:
-    """Return a column of amounts for each resource in the texts."""
+    """Return, by resource, a column with the amount that `amounts` finds in each text; 0 if it finds none."""
     known = {text: amounts(text) for text in set(texts)}
     names = sorted({name for one in known.values() for name in one})
     return {name: np.array([known[text].get(name, 0.0) for text in texts]) for name in names}
 
 
 def _of_trace(text: str) -> dict[str, float]:
-    """Return the CPUs, memory and GPUs in a text like billing=8,cpu=8,gres/gpu=4,gres/gpu:a100=4,mem=32G,node=2."""
+    """Return CPUs, MiB of memory and GPUs, by name, in a text like billing=8,cpu=8,gres/gpu:a100=4,mem=32G,node=2."""
     found: dict[str, float] = {}
     for one in text.split(","):
         name, _, amount = one.strip().partition("=")
@@ -100,7 +108,7 @@ def _of_trace(text: str) -> dict[str, float]:
 
 
 def _devices(text: str) -> dict[str, float]:
-    """Return the GPUs in a text like gpu:2, gpu:a100:2 or gres/gpu:a100=2: the total, and by kind."""
+    """Return the GPUs in a text like gpu:2, gpu:a100:2 or gres/gpu:a100=2: in all as "gpu", by model as "gpu:a100"."""
     found: dict[str, float] = {}
     for one in text.lower().split(","):
         if device := _DEVICES.fullmatch(one.strip()):
@@ -110,7 +118,7 @@ def _devices(text: str) -> dict[str, float]:
 
 
 def _memory_by_kind(text: str) -> dict[str, float]:
-    """Return the MiB in a text like 4000Mc, 16Gn or 32G, under "cpu", "node" or "all"."""
+    """Return the MiB in a text like 4000Mc, 16Gn or 32G, under "cpu" (c), "node" (n) or "all"; {} if unreadable."""
     size = _AMOUNT.fullmatch(text)
     if not size:
         return {}
@@ -125,7 +133,10 @@ _NO_MEMORY = re.compile(r"0*(?:\.0*)?[KMGTP]?[cn]?", re.ASCII)
 
 
 def _resources(text: str) -> float:
-    """Return the bits of a list of TRES like cpu=4,mem=8G,gres/gpu:a100=2,license/matlab=1, or of GRES like gpu:2."""
+    """Return the `Demand` bits, as a float, for a list of resources like cpu=4,mem=8G,gres/gpu:a100=2, or gpu:2.
+
+    Memory, GPUs and other resources have a bit each; CPUs, nodes and readable licences have none.
+    """
     found = Demand(0)
     for resource in text.lower().split(","):
         name, _, amount = resource.partition("=")
@@ -145,7 +156,10 @@ def _resources(text: str) -> float:
 
 
 def licences_in(text: str) -> dict[str, int] | None:
-    """Return the licences of a list like matlab:2,ansys@server or cpu=4,license/matlab=2; None if it is a choice."""
+    """Return the number of each licence in a list like matlab:2,ansys@server or cpu=4,license/matlab=2.
+
+    Return None if the text has a choice of licences, or cannot be read.
+    """
     found: dict[str, int] = {}
     if text.strip().lower() in NOTHING:
         return found
@@ -160,7 +174,7 @@ def licences_in(text: str) -> dict[str, int] | None:
 
 
 def licences_of(columns: Iterable[list[str]]) -> dict[str, NDArray[np.float64]]:
-    """Return each job's number of licences by kind, from the first of these columns that has any."""
+    """Return, by licence, each job's number of them, from the first of these columns of texts that has any; else {}."""
     for column in columns:
         known = {text: licences_in(text) or {} for text in set(column)}
         if names := sorted({name for licences in known.values() for name in licences}):
@@ -169,14 +183,14 @@ def licences_of(columns: Iterable[list[str]]) -> dict[str, NDArray[np.float64]]:
 
 
 def column_of_part(part: Mapping[str, NDArray[np.float64]], name: str) -> NDArray[np.float64]:
-    """Return a column of a part of a dump; if the part lacks it, as no job there requests the licence, its default."""
+    """Return a column of one chunk of a dump; if the chunk lacks this optional column, its default for each job."""
     if name in part or not (field := field_of(name)):
         return part[name]
     return np.full(len(part["submit"]), OPTIONAL[field].NOTHING)
 
 
 def choice_of_licences(text: str) -> float:
-    """Return the bit of a choice among licences, 0 if there is no choice."""
+    """Return the `Demand` bit OTHER, as a float, if a text has a choice of licences or is unreadable; else 0."""
     return float(Demand.OTHER) if licences_in(text) is None else 0.0
 
 
@@ -204,7 +218,7 @@ def _unread_features(text: str) -> float:
 
 
 def _kind_of_job(text: str) -> int:
-    """Return the bits of a JobID: 17_3 is a task of an array, 17+1 a part of a heterogeneous job."""
+    """Return the `Demand` bits of a JobID: ARRAY for a task like 17_3, HETEROGENEOUS for a part like 17+1, else 0."""
     return Demand.ARRAY * ("_" in text) | Demand.HETEROGENEOUS * ("+" in text)
 
 
@@ -224,7 +238,7 @@ OF_TEXTS: dict[str, Callable[[str], float]] = {
 
 
 def demands_of(texts: Mapping[str, list[str]], jobs: int) -> NDArray[np.float64]:
-    """Return the `Demand` bits of every job, from all columns of `DEMANDS`."""
+    """Return the `Demand` bits of each of the jobs, as floats, from the texts of all columns in `DEMANDS`."""
     bits = np.zeros(jobs, dtype=np.int64)
     for column, value in DEMANDS.items():
         if column == "jobid" and column in texts:

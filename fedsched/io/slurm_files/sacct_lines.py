@@ -1,4 +1,7 @@
-"""The lines of an sacct dump with bars between the fields, for any separator, JSON, and bars inside texts."""
+"""Conversion of an sacct dump to lines with bars between the fields: from JSON, and from other separators.
+
+A bar inside a text, such as a job's name, is replaced by the character `BAR`.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ HEADER = (
 
 
 def lines_of(data: Any, path: str) -> Iterator[str]:
-    """Give a line of column names, and a line for each job of a parsed document.
+    """Give a line of column names, and a line for each job of the parsed JSON of `sacct --json`.
 
     The older layouts (openapi/dbv0.0.36 to 38) have plain numbers and one state; from data_parser v0.0.39 on a number
     may be `{"set": true, "infinite": false, "number": 60}`, and from v0.0.40 on a job has a list of states. Times that
@@ -89,7 +92,7 @@ def _printed(text: str) -> str:
 
 
 def _counts(resources: Any) -> dict[str, str]:
-    """Return the amounts in a list of resources, by name: "cpu", "gres/gpu"."""
+    """Return the amounts, as texts, in a JSON list of resources, by name such as "cpu" or "gres/gpu"."""
     found = {}
     for one in resources if isinstance(resources, list) else []:
         if isinstance(one, dict):
@@ -99,7 +102,7 @@ def _counts(resources: Any) -> dict[str, str]:
 
 
 def _kind(job: dict[str, Any]) -> str:
-    """Return the JobID as sacct -P prints it: 17_3 for a task of an array, 17+1 for a part of a heterogeneous job."""
+    """Return a JSON job's JobID as sacct -P prints it: 17, 17_3 for a task of an array, 17+1 for a part of a job."""
     for kind, key, mark in (("array", "task_id", "_"), ("het", "job_offset", "+")):
         group = table(job.get(kind))
         if (several := count(group.get("job_id"))) and (part := _number(group.get(key))):
@@ -112,7 +115,10 @@ def _name(value: Any) -> str:
 
 
 def _number(value: Any, infinite: str = "") -> str:
-    """Return a number as text, wrapped or not; "" if it is not set. Other values stay as they are, to be refused."""
+    """Return the number in a value of JSON as text; "" if it is not set, and `infinite` for infinity.
+
+    A value that is no number is returned as text, so that a later check refuses it.
+    """
     found = number(value)
     if found is None:
         return "" if value is None or value in NONE or isinstance(value, dict) else str(value)
@@ -139,7 +145,7 @@ _WITH_BARS: dict[str, Callable[[str], object]] = {
 
 
 def barred(text: str, path: str) -> list[str]:
-    """Return the lines of a dump with bars between fields; JSON and other separators are converted."""
+    """Return the lines of a dump, with bars between fields; JSON, and tables with ; , or tabs, are converted."""
     if text.lstrip().startswith("{"):
         return list(lines_of(parse_json(text, path), path))
     lines = text.replace("\r\n", "\n").split("\n")
@@ -155,7 +161,7 @@ def barred(text: str, path: str) -> list[str]:
 
 
 def is_dump(header: str) -> bool:
-    """Return whether a line names sacct's columns, with any separator: a submit, a run time and a size."""
+    """Return whether a line names sacct's columns: a submit, a run time and a size at least; any separator will do."""
     mark = next((mark for mark in SEPARATORS if mark in header), "|")
     named = {name.strip().strip('"').lower() for name in header.split(mark)}
     return (
@@ -166,7 +172,7 @@ def is_dump(header: str) -> bool:
 
 
 def with_bars_in_texts(line: str, names: list[str], bars: int, sound: Callable[[dict[str, str]], bool]) -> str | None:
-    """Return a line with too many bars after replacing those inside texts; None if no way to do so makes sense.
+    """Return a line that has more than `bars` bars, with those inside texts replaced by `BAR`; None if that fails.
 
     Slurm does not escape bars in texts, as in `--constraint="a|b"` or a pipe in a command. Bars are assigned to texts
     such that all other fields can be read, which `sound` tests for fields by their columns. If there are several ways,
@@ -185,7 +191,10 @@ def with_bars_in_texts(line: str, names: list[str], bars: int, sound: Callable[[
 def _ways(
     fields: list[str], names: list[str], more: int, sound: Callable[[dict[str, str]], bool]
 ) -> Iterator[list[str]]:
-    """Give the ways to assign the fields to these columns, if there are `more` fields than columns."""
+    """Give each way to join fields to the cells of these columns; there are `more` fields too many.
+
+    Only columns that may have bars in their texts take several fields, and the cells must pass `sound`.
+    """
     k = next((k for k, name in enumerate(names) if name in _WITH_BARS), len(names))
     if not sound(dict(zip(names[:k], fields[:k], strict=False))):
         return

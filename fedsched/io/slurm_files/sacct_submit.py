@@ -47,9 +47,10 @@ _LIKE_A_BEGIN = re.compile(
 
 
 class Requests(NamedTuple):
-    """The requests of a command line, "" if there is none, and whether uncertain words look like one.
+    """The requests of a job's command line: texts of options, "" if an option is missing.
 
-    `beyond` has the names of options that are not modelled.
+    `maybe_dependency` and `maybe_begin` say whether words that may not be options look like these. `beyond` has the
+    names of options that are not modelled.
     """
 
     dependency: str = ""
@@ -68,14 +69,17 @@ NO_REQUESTS = Requests()
 
 
 def lines_with_requests(lines: list[str], untold: frozenset[str] = frozenset()) -> list[int]:
-    """Return the indices of command lines that may have requests; `untold` as in `requests_in`."""
+    """Return the indices of command lines that may have requests, a quick choice before they are parsed.
+
+    `untold` are the options for which the dump has no column.
+    """
     may_ask = _may_ask(untold).search
     return [k for k, line in enumerate(lines) if may_ask(line) or "'-" in line or '"-' in line]
 
 
 @lru_cache
 def _may_ask(untold: frozenset[str]) -> re.Pattern[str]:
-    """Return a pattern for lines that may have requests: few of many lines do, and only these are parsed."""
+    """Return a pattern that finds command lines that may have requests; only these are parsed."""
     wanted = {_DEPENDENCY, _BEGIN, _NICE, _EXCLUSIVE, _LICENSES, *COUNTED, *untold}
     names = "|".join(sorted(_shortest(name) for name in wanted))
     letters = "".join(letter for letter, name in LETTERS.items() if name in wanted)
@@ -87,13 +91,17 @@ def _may_ask(untold: frozenset[str]) -> re.Pattern[str]:
 
 
 def _shortest(name: str) -> str:
-    """Return the shortest unique prefix of an option; all of it if it is a prefix of another option."""
+    """Return the shortest prefix of an option's name that no other option has; the whole name if there is none."""
     ends = (k for k in range(1, len(name)) if sum(one.startswith(name[:k]) for one in OPTIONS) == 1)
     return name[: next(ends, len(name))]
 
 
 def requests_in(line: str, untold: frozenset[str] = frozenset()) -> Requests:
-    """Return the requests of a command line; `untold` are the options without a field in the dump: they are counted."""
+    """Return the requests in the command line of a job (sbatch, srun or salloc).
+
+    For another program only `maybe_dependency` and `maybe_begin` are set. `untold` are the options for which the dump
+    has no column: they are in `beyond`, as not modelled.
+    """
     words = _words(line)
     program = words[0].rpartition("/")[2] if words else ""
     if program not in PROGRAMS:
@@ -120,7 +128,7 @@ def requests_in(line: str, untold: frozenset[str] = frozenset()) -> Requests:
 
 
 def _unmodelled_option(name: str, value: str, untold: frozenset[str]) -> str:
-    """Return the name under which an option that is not modelled is counted, "" for other options."""
+    """Return the name under which an option that is not modelled is counted; "" for an option that is modelled."""
     if name in COUNTED or name in untold:
         return f"--{name}"
     if name == _EXCLUSIVE and value not in _ALONE:
@@ -131,7 +139,7 @@ def _unmodelled_option(name: str, value: str, untold: frozenset[str]) -> str:
 
 
 def _nice(text: str) -> int:
-    """Return the nice value of --nice: 100 without a value, and 0 for one that Slurm refuses."""
+    """Return the number that the value of --nice means: 100 for an empty text, 0 for a value that Slurm refuses."""
     if not text:
         return DEFAULT_NICE
     return int(text) if _WHOLE.fullmatch(text) and abs(int(text)) <= MOST_NICE else 0
@@ -155,9 +163,10 @@ def _uncertain_requests(words: list[str]) -> Requests:
 
 
 def options_of(words: list[str], *, alone: bool) -> Iterator[tuple[str, str, list[str]]]:
-    """Give each option's name, its value and the words after it; at last "" and the words that are no options.
+    """Give each option of a command line: its full name, its value ("" if none) and the words after it.
 
-    `alone`: whether --wait has no value.
+    The last item has the name "" and the words after all options, which are the script and its arguments. `alone` says
+    whether -W and --wait take no value, as for all programs but srun.
     """
     k = 0
     while k < len(words):
@@ -186,7 +195,7 @@ def options_of(words: list[str], *, alone: bool) -> Iterator[tuple[str, str, lis
 
 
 def _whole(name: str) -> str:
-    """Return the full name of an option from its name or a unique prefix; other names unchanged."""
+    """Return the full name of the option of which `name` is a unique prefix; any other name unchanged."""
     if name in OPTIONS:
         return name
     begun = [one for one in OPTIONS if one.startswith(name)] if name else []
@@ -194,7 +203,10 @@ def _whole(name: str) -> str:
 
 
 def _of_letters(letters: str, *, alone: bool) -> Iterator[tuple[str, str, str, bool]]:
-    """Give the options in a bundle of letters like -Hd: name, value, text joined to it, whether it takes a value."""
+    """Give the options in a bundle of letters like -Hd: name, value, the text joined to it, whether it takes a value.
+
+    An option that takes a value ends the bundle; the rest of the letters is its value.
+    """
     for k, letter in enumerate(letters):
         rest, name = letters[k + 1 :], LETTERS.get(letter, letter)
         if letter in _LETTERS_WITH_A_WORD or (letter == _WAIT and not alone):

@@ -52,7 +52,7 @@ TOLD = PREFIX + "told"  # whether a job's command line is known
 
 
 class _Codes(dict[str, int]):
-    """Codes of texts in order of appearance; 0 is that of the empty text."""
+    """A dictionary from texts to codes: a new text gets the next whole number, and the empty text has 0."""
 
     def __init__(self) -> None:
         self[""] = 0
@@ -63,16 +63,20 @@ class _Codes(dict[str, int]):
 
 
 class Texts:
-    """The texts that were read and their codes: of columns that are used, and of the `kept` columns."""
+    """A store of an sacct dump's texts and their codes, by column: the columns for labels, and the `kept` ones.
+
+    A code is a whole number, one for each distinct text of a column.
+    """
 
     def __init__(self, kept: Iterable[str] = ()) -> None:
         self.kept = frozenset(kept)
         self.codes: dict[str, _Codes] = defaultdict(_Codes)
 
     def read(self, texts: Mapping[str, list[str]], *, nodes: bool = False) -> dict[str, NDArray[Any]]:
-        """Return the codes of the texts of some lines, by column; for command lines, those of their requests.
+        """Return the codes of the texts of some lines, by column; new texts get codes.
 
-        `nodes`: whether a job's size is its number of nodes; --ntasks-per-node then decides nothing.
+        Command lines are parsed: their requests are columns of codes, numbers or flags. `nodes` says whether a job's
+        size is its number of nodes; --ntasks-per-node is then not counted as unread.
         """
         columns = dict.fromkeys((*LABELS, *sorted(self.kept)))
         found = {column: self._coded(column, texts[column]) for column in columns if column in texts}
@@ -116,7 +120,7 @@ class Texts:
         return found
 
     def licences(self, read: Mapping[str, NDArray[Any]]) -> dict[str, list[str]]:
-        """Return the licences that command lines request, as a column of texts; {} if there are none."""
+        """Return one column of texts, by name: the licences that each job's command line requests; {} if none does."""
         codes = read.get(PREFIX + LICENSES)
         if codes is None or not codes.any():
             return {}
@@ -154,7 +158,7 @@ class Texts:
         return dict(named(Labels, found)) | ({"nice": nice.astype(np.float64)} if nice.any() else {})
 
     def demands(self, read: Mapping[str, NDArray[Any]], partitions: list[str]) -> NDArray[np.int64]:
-        """Return the `Demand` bits of what the texts request that is not modelled."""
+        """Return for each job the `Demand` bits of requests in its texts that are not modelled."""
         bits = np.zeros(len(read["submit"]), dtype=np.int64)
         for column, value in (OF_TEXTS | {LICENSES: choice_of_licences}).items():
             if PREFIX + column in read:
@@ -169,7 +173,7 @@ class Texts:
 
 
 def _arrays(read: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-    """Return the array label of each job, if its command line says how many tasks of the array may run at once."""
+    """Return each job's label "array": 17%5 if at most 5 tasks of its array 17 may run at once; "" if unlimited."""
     together = read[PREFIX + "together"]
     said = np.full(together.size, "", dtype=object)
     cluster = read.get("cluster", np.zeros(together.size))
@@ -180,7 +184,10 @@ def _arrays(read: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
 
 
 def _label(column: str, text: str) -> str:
-    """Return the text of a label, "" for words that mean none; a job's name may be such a word."""
+    """Return the label for a text of a column; "" for words that mean none, except in job names.
+
+    For flags it is the scheduler that started the job; unreadable constraints give "".
+    """
     if column == "flags":
         return next((by for flag in text.lower().split(",") if (by := SCHEDULERS.get(flag.strip()))), "")
     if (column != "jobname" and text.lower() in NOTHING) or text.lower() in WORDS_FOR_NONE.get(column, ()):

@@ -1,4 +1,7 @@
-"""Converts texts of sacct to numbers: amounts, durations, times and states, and words that stand for none."""
+"""Functions that convert texts of sacct to floats: amounts, durations, times and states.
+
+NaN is an unreadable text, infinity means no limit, and minus infinity (`UNKNOWN`) not known, or not known yet.
+"""
 
 from __future__ import annotations
 
@@ -47,17 +50,20 @@ _SEPARATORS = [4, 7, 10, 13, 16]
 
 
 def number_of(text: str) -> float:
-    """Return a plain number, or the value of a word in `WORDS`; NaN for other texts."""
+    """Return the number in a text; -infinity for a word such as "Unknown", infinity for "UNLIMITED"; else NaN."""
     return WORDS.get(text.lower(), float(text) if _NUMBER.fullmatch(text) else math.nan)
 
 
 def minutes_of(text: str) -> float:
-    """Return the seconds of a text with a number of minutes."""
+    """Return the seconds for a text with a number of minutes; words such as "UNLIMITED" as in `number_of`."""
     return 60.0 * number_of(text)
 
 
 def duration_of(text: str) -> float:
-    """Return the seconds of a text [days-]hours:minutes:seconds, or minutes:seconds."""
+    """Return the seconds of a text [days-]hours:minutes:seconds, or minutes:seconds.
+
+    Return -infinity for a word such as "Unknown", infinity for "UNLIMITED", and NaN for any other text.
+    """
     match = _DURATION.fullmatch(text)
     if match is None:
         return WORDS.get(text.lower(), math.nan)
@@ -68,18 +74,28 @@ def duration_of(text: str) -> float:
 
 
 def state_of(text: str) -> float:
-    """Return the status of a state; `CANCELLED by 1000` and `CANCELLED+` are cancelled."""
+    """Return the status in the Standard Workload Format for a state of Slurm, such as `CANCELLED by 1000`.
+
+    Return -infinity if the job has not ended, and NaN if it is no state of Slurm.
+    """
     return STATES.get(whole_state(text), math.nan)
 
 
 def whole_state(text: str) -> str:
-    """Return a state in full, as `CANCELLED` for `CANCELLED by 1000`; of other texts the first word in upper case."""
+    """Return the full word of a state, such as `CANCELLED` for `CANCELLED by 1000` or the cut `CANCELLED+`.
+
+    For any other text return its first word in upper case.
+    """
     word = text.split(" ")[0].rstrip("+").upper()
     return _WHOLE.get(word, word)
 
 
 def day_of(text: str) -> float:
-    """Return the seconds from 1970 to the begin of a day, or a number as it is (`SLURM_TIME_FORMAT=%s`)."""
+    """Return the seconds from 1970 to the begin of a day like 2027-01-12; NaN for a day that does not exist.
+
+    For any other text return its number, which is seconds since 1970 already (`SLURM_TIME_FORMAT=%s`), -infinity for a
+    word such as "Unknown", or NaN.
+    """
     if not _DAY.fullmatch(text):
         return number_of(text)
     try:
@@ -89,7 +105,7 @@ def day_of(text: str) -> float:
 
 
 def clock_of(text: str) -> float:
-    """Return the seconds since midnight; 0 if no time of day is given."""
+    """Return the seconds since midnight for a text like T08:00:00; 0 for an empty text, NaN for any other one."""
     if not text:
         return 0.0
     match = _CLOCK.fullmatch(text)
@@ -98,7 +114,7 @@ def clock_of(text: str) -> float:
 
 
 def values_of(texts: list[str], value: Callable[[str], float]) -> Column:
-    """Return the value of every text; fast for columns with few distinct texts or of whole numbers."""
+    """Return what `value` returns for each text, as an array; each distinct text is converted once."""
     whole = value is number_of and (joined := "".join(texts)).isdigit() and joined.isascii()
     if whole and max(map(len, texts)) < 19 and WORDS.keys().isdisjoint(texts):
         return np.array(list(map(int, texts)), dtype=np.float64)
@@ -109,7 +125,7 @@ def values_of(texts: list[str], value: Callable[[str], float]) -> Column:
 
 
 def times_of(texts: list[str]) -> Column:
-    """Return the seconds since 1970 of every time, without time zones."""
+    """Return the seconds since 1970 for each time, without regard to time zones; -infinity if unknown, else NaN."""
     if set(map(len, texts)) == {19} and (joined := "".join(texts)).isascii():
         signs = np.frombuffer(joined.encode(), dtype=np.uint8).reshape(-1, 19).astype(np.int64)
         digits = signs[:, _DIGITS] - ord("0")
@@ -134,12 +150,12 @@ def _whole(digits: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def known_or_none(values: Column) -> Column:
-    """Return the values, with -1, as in the Standard Workload Format, for those that are unknown or infinite."""
+    """Return the values, but -1, as in the Standard Workload Format, in place of each unknown or infinite one."""
     return np.where(np.isfinite(values), values, -1.0)
 
 
 def nodes_differ(read: Mapping[str, Column]) -> bool:
-    """Return whether any job had more CPUs than nodes, if the dump has both."""
+    """Return whether some job had more CPUs than nodes; False if the dump lacks the column of either."""
     cpus, nodes = read.get("cpus", read.get("requested_cpus")), read.get("nodes", read.get("requested_nodes"))
     return cpus is not None and nodes is not None and bool((np.isfinite(nodes) & (cpus > nodes)).any())
 

@@ -1,4 +1,7 @@
-"""What Slurm's jobs wait for besides nodes: dependencies and earliest begins (--dependency, --begin), by their ids."""
+"""Conversion of the conditions on the start of Slurm's jobs: dependencies (--dependency), earliest begins (--begin).
+
+A dependency names jobs by their numbers in Slurm; a workload's dependency names them by the workload's ids.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +76,7 @@ def begin_of(text: str, submit: float, *, local: bool) -> float:
 
 
 def _time(match: re.Match[str], now: datetime) -> datetime:
-    """Return the time of a match; if the day or its year is missing, the next such time after now."""
+    """Return the time in a match of `_TIMES`; if the day or its year is missing, the next such time after `now`."""
     part = match.groupdict()
     hour, minute, second = _clock(part)
     month, day = (int(part[name] or part[f"{name}_"] or part[f"{name}__"] or 0) for name in ("month", "day"))
@@ -113,7 +116,10 @@ _MOST_TASKS = 100_000
 
 
 class Wanted(NamedTuple):
-    """A dependency as written: on a job, on one task of an array, or (task None) on all jobs with this number."""
+    """A dependency as Slurm writes it: a word such as afterok, and a job; `task` is one task of an array, None for all.
+
+    `lag` is "" or the delay, as "+10", in minutes.
+    """
 
     word: str
     job: int
@@ -126,7 +132,10 @@ SINGLETON = Wanted("singleton", -1, None, "", False)
 
 
 def wanted_in(text: str) -> tuple[list[Wanted], Demand]:
-    """Return the dependencies in a text, all of which must hold, and the `Demand` bits of those not modelled."""
+    """Return the dependencies in a text of Slurm, all of which must hold, and the `Demand` bits of those not modelled.
+
+    A choice of dependencies (with ?) is not modelled.
+    """
     text = _STATE.sub("", text).strip()
     if text.lower() in WORDS or text in ("0", "(null)"):
         return [], Demand(0)
@@ -169,7 +178,7 @@ def _tasks(text: str) -> list[int | None]:
 
 @dataclass(frozen=True, slots=True)
 class Jobs:
-    """The records of a dump, one per row; a requeued job has several records."""
+    """Columns of a dump's records, one row for each; a requeued job has several records."""
 
     id: NDArray[np.float64]  # the id in the workload
     raw: NDArray[np.float64]  # JobIDRaw: each task of an array has its own
@@ -180,7 +189,7 @@ class Jobs:
     status: NDArray[np.float64]
 
     def first_submits(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return when the jobs of these rows were first submitted; each requeue has a record with its own submit."""
+        """Return the first submit of each of these rows' jobs, over all records of the job: a requeue has its own."""
         same = np.flatnonzero(np.isin(self.raw, self.raw[rows]))
         first: dict[tuple[float, float], float] = {}
         for key, submit in zip(_pairs(self.cluster, self.raw, same), self.submit[same].tolist(), strict=True):
@@ -192,7 +201,9 @@ class Jobs:
 def conditions_on(
     jobs: Jobs, rows: NDArray[np.int64], texts: Sequence[str], *, names_known: bool
 ) -> tuple[dict[int, str], dict[int, Demand]]:
-    """Return the dependencies of the jobs of these rows, as a workload writes them, and what of them is not modelled.
+    """Return, by row, the dependencies of jobs as a workload writes them, and `Demand` bits of what is not modelled.
+
+    Rows without one are missing from the dictionary.
 
     Parameters
     ----------
@@ -232,7 +243,7 @@ def conditions_on(
 
 
 class _Waiting(NamedTuple):
-    """A job with dependencies: its cluster, number, task, and first submit."""
+    """A job with dependencies: its cluster, its number (that of the array for a task), task and first submit."""
 
     cluster: float
     master: float
@@ -241,7 +252,7 @@ class _Waiting(NamedTuple):
 
 
 class _Known:
-    """The jobs that dependencies name, by number: the row of the last record, and the first submit."""
+    """The jobs that dependencies name, by cluster and number: the row of a job's last record, and its first submit."""
 
     def __init__(self, jobs: Jobs, numbers: set[int]) -> None:
         self.id = jobs.id
@@ -268,7 +279,10 @@ class _Known:
         self.cluster_of = {number: cluster for cluster, number in (*self.single, *self.arrays)}
 
     def conditions(self, wanted: Wanted, waiting: _Waiting) -> list[str]:
-        """Return one dependency of a job as conditions on single jobs."""
+        """Return one dependency of a job as a workload's conditions on single jobs, such as "afterok:17".
+
+        A job that is not in the dump keeps its number, or gets an unused id if another job has that one.
+        """
         if wanted is SINGLETON:
             return [wanted.word]
         key = self._key(wanted.job, waiting.cluster)
@@ -306,7 +320,7 @@ _OF_AN_ARRAY = re.compile(r"(\d{1,15})_(\d{1,9})", re.ASCII)
 
 
 class Waits(NamedTuple):
-    """What the jobs of a dump wait for besides nodes; None if no job does."""
+    """Columns of what the jobs of a dump wait for besides nodes; `after` or `begin` is None if no job has one."""
 
     after: NDArray[Any] | None  # dependencies, written as in a workload
     begin: Column | None  # seconds since 1970
@@ -315,7 +329,10 @@ class Waits(NamedTuple):
 
 
 def arrays_of(texts: list[str] | None, jobs: int) -> dict[str, Column]:
-    """Return the number of each job's array and its task number, from a JobID like 17_3; -1 if it is in no array."""
+    """Return two columns, "array" and "task": the array's number and the task's, from a JobID like 17_3.
+
+    Both are -1 for a job in no array.
+    """
     array, task = np.full(jobs, -1.0), np.full(jobs, -1.0)
     if texts is not None and "_" in "".join(texts):
         for k, text in enumerate(texts):
@@ -325,7 +342,7 @@ def arrays_of(texts: list[str] | None, jobs: int) -> dict[str, Column]:
 
 
 def waits_of(read: Mapping[str, Column], texts: Texts, *, ids: Column, names_known: bool, local: bool) -> Waits:
-    """Return what the jobs wait for besides nodes.
+    """Return the dependencies and earliest begins of a dump's jobs.
 
     Parameters
     ----------

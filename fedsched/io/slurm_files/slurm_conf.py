@@ -1,4 +1,4 @@
-"""Reads a slurm.conf into tables: its parameters, nodes and partitions, each with its line number.
+"""A reader of a slurm.conf as tables: its parameters, nodes and partitions, each with its line number.
 
 The output of `scontrol show node` and `scontrol show partition` has the same names and is read the same way.
 """
@@ -39,7 +39,7 @@ _INCLUDE = re.compile(r"\s*include\s+(\S+)\s*(?:#.*)?", re.IGNORECASE)
 
 
 class Line(NamedTuple):
-    """A record's values, by name in lower case, with the defaults of DEFAULT lines before it; and its place."""
+    """The values of a line by name in lower case, with those of the DEFAULT lines before it, and its file and line."""
 
     where: str
     words: Mapping[str, str]
@@ -47,7 +47,7 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SlurmConf:
-    """The content of a slurm.conf."""
+    """The content of a slurm.conf: parameters, nodes by host, partitions and node sets by name, all as texts."""
 
     path: str
     parameters: Mapping[str, str]  # by name in lower case
@@ -63,11 +63,11 @@ class SlurmConf:
 
     @property
     def name(self) -> str:
-        """Return the cluster's name."""
+        """Return the cluster's name, from ClusterName; "cluster" if the file has none."""
         return self.parameters.get("clustername", "cluster")
 
     def hosts_of_partition(self, name: str) -> list[str]:
-        """Return the hosts of a partition, in the order of the file's nodes."""
+        """Return the hosts of a partition, in the order of the file's nodes; raise if no NodeName line names one."""
         line = self.partitions[name]
         named: dict[str, None] = {}
         for word in _split(line.words.get("nodes", "")):
@@ -189,7 +189,10 @@ def texts_of_conf(path: str | PathLike[str]) -> dict[str, str]:
 def _records(
     path: Path, strangers: Mapping[str, dict[str, None]], *, depth: int
 ) -> Iterator[tuple[str, dict[str, str]]]:
-    """Give the records of a file and of the files that it includes, in order; note keys that Slurm does not have."""
+    """Give the place and the values of each line of a slurm.conf, and of files that it includes, in order.
+
+    Keys that Slurm does not have are added to `strangers`, by section. Raise a FederationError for an invalid line.
+    """
     text = _text(path)
     if text.startswith(CONFIGURATION):
         raise FederationError(
@@ -224,12 +227,12 @@ def _records(
 
 
 def features_of(line: Line) -> tuple[str, ...]:
-    """Return the features of a node."""
+    """Return the features that a node's line names, each once."""
     words = line.words
     text = words.get("feature") or words.get("features") or words.get("availablefeatures") or ""
     return tuple(dict.fromkeys(name for name in text.split(",") if name and name.lower() != "(null)"))
 
 
 def _split(text: str) -> list[str]:
-    """Return the parts of a list; commas in brackets do not separate."""
+    """Return the parts of a text with commas between them; commas in brackets do not separate, empty parts drop out."""
     return [part for part in re.split(r",(?![^\[]*\])", text) if part]

@@ -1,6 +1,6 @@
-"""Reads the event files of Slurm's simulator: submissions like `-dt 10.5 -e submit_batch_job | -N 1 -n 32 ...`.
+"""A reader of the event files of Slurm's simulator: lines like `-dt 10.5 -e submit_batch_job | -N 1 -n 32 ...`.
 
-After the bar are options of sbatch, and `-sim-walltime`, the run time of the job.
+`-dt` is the submit in seconds. After the bar are options of sbatch, and `-sim-walltime`, the run time of the job.
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ _MEMORY = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)([KMGT]?)B?", re.ASCII | re.IGNOR
 
 
 class Submission(NamedTuple):
-    """A job as it was submitted; memory in MiB. One task may stand for everything that the job has on a node."""
+    """A job of an event file: times in seconds, and the cores, memory (MiB) and GPUs of each task.
+
+    One task may stand for everything that the job has on a node. `together` is the number of tasks per node, 0 if any.
+    """
 
     submit: float
     runtime: float
@@ -101,7 +104,10 @@ def read_events(path: str | PathLike[str]) -> Workload:
 
 
 def _job(line: str, where: str) -> tuple[Submission, set[str], bool]:
-    """Return the job of a line, the options that are not read, and whether its limit ends it."""
+    """Return the job of a line, the names of its options that are not read, and whether its time limit ends it.
+
+    Raise a TraceError, which begins with `where`, if the line is invalid.
+    """
     event, bar, command = line.partition("|")
     told = dict(zip(words := event.split(), words[1:], strict=False))
     if told.get("-e") != SUBMIT or not bar:
@@ -157,7 +163,10 @@ def _limit(said: Mapping[str, str], where: str) -> float:
 
 
 def _sizes(said: Mapping[str, str], where: str) -> tuple[int, int, int, int, int]:
-    """Return the number of tasks, the cores, memory and GPUs of each, and the tasks per node."""
+    """Return a job's number of tasks, the cores, memory (MiB) and GPUs of each task, and the tasks per node (0: any).
+
+    With memory or GPUs per node a task stands for all that the job has on a node. Raise a TraceError if options clash.
+    """
     nodes, each = _count(said, "nodes", where), _count(said, "ntasks-per-node", where)
     cores = _count(said, "cpus-per-task", where) or 1
     tasks = _count(said, "ntasks", where) or max(1, nodes) * max(1, each)

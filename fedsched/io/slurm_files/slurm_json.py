@@ -1,4 +1,4 @@
-"""Reads values of Slurm's JSON, of any version.
+"""Functions that read values of Slurm's JSON, of any version.
 
 Up to 22.05 a number is bare and unsigned, of 32 or 64 bits: 2**32 is added to a negative one, and "infinite" and
 "none" are the two largest numbers, or null. From 23.02 on it may be `{"set": true, "infinite": false, "number": 60}`.
@@ -21,7 +21,7 @@ NOTHING = ("", "n/a", "(null)", "none", "unknown")
 
 
 def number(value: Any) -> float | None:
-    """Return a number, or infinity; None if there is none. Integers stay integers."""
+    """Return the number in a value of JSON, an int or a float; infinity for "infinite", None if there is none."""
     if isinstance(value, dict):
         if value.get("infinite") is True:
             return math.inf
@@ -35,9 +35,9 @@ def number(value: Any) -> float | None:
 
 
 def signed(value: Any) -> int | None:
-    """Return a whole number that may be below 0; None if there is none.
+    """Return the whole number in a value of JSON; it may be below 0. Return None if there is none.
 
-    A bare number cannot be "infinite" or "none" here: these values are -1 and -2.
+    Slurm's bare numbers for "infinite" and "none" are read as -1 and -2.
     """
     if isinstance(value, dict):
         value = value.get("number") if value.get("set", True) is True else None
@@ -47,25 +47,25 @@ def signed(value: Any) -> int | None:
 
 
 def count(value: Any, usual: int = 0) -> int:
-    """Return a whole number; `usual` if it is missing, infinite, or 0."""
+    """Return the number in a value of JSON, rounded down; `usual` if it is missing, infinite, or 0."""
     found = number(value)
     return usual if found is None or not math.isfinite(found) else int(found) or usual
 
 
 def text(value: Any) -> str:
-    """Return a text, or a list of texts joined by commas; "" if there is none."""
+    """Return the text in a value of JSON, a list of texts joined by commas; "" if there is none or it means none."""
     if isinstance(value, list):
         value = ",".join(one for one in value if isinstance(one, str))
     return "" if not isinstance(value, str) or value.lower() in NOTHING else value
 
 
 def texts(value: Any) -> tuple[str, ...]:
-    """Return the texts of a list, or of a text with commas."""
+    """Return the texts in a value of JSON, which is a list of texts or one text with commas; () if there is none."""
     return tuple(filter(None, text(value).split(",")))
 
 
 def words(value: Any) -> frozenset[str]:
-    """Return the words of a state in upper case, from one text or a list of them."""
+    """Return the words of a state in upper case, from a list of words or one text with + or commas between them."""
     given = value if isinstance(value, list) else re.split(r"[+,]", value) if isinstance(value, str) else []
     return frozenset(one.strip().upper() for one in given if isinstance(one, str) and one.strip())
 

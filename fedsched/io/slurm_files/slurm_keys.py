@@ -1,4 +1,4 @@
-"""Table of every key of slurm.conf from Slurm 22.05 to 26.11: modelled, assumed, ignored, or not modelled.
+"""A table of every key of slurm.conf from Slurm 22.05 to 26.11: modelled, assumed, ignored, or not modelled.
 
 Readers of files take their notes from this table, and a test compares it with Slurm's own lists of names.
 """
@@ -21,7 +21,7 @@ FIRST, LAST = "22.05", "26.11"
 
 
 class Treatment(StrEnum):
-    """How a key is treated here."""
+    """How the simulation treats a key of slurm.conf."""
 
     MODELLED = "modelled"
     ASSUMED = "assumed"  # as `how` says, with a note if it occurs
@@ -31,7 +31,7 @@ class Treatment(StrEnum):
 
 
 class Key(NamedTuple):
-    """A key as Slurm spells it."""
+    """A key of slurm.conf, or a word in the list of such a key: its name as Slurm spells it, and its treatment."""
 
     name: str
     standing: Treatment
@@ -39,7 +39,7 @@ class Key(NamedTuple):
     how: str = ""  # what is assumed
 
     def says(self, value: str) -> bool:
-        """Return whether a value has an effect: it is neither empty nor a usual one."""
+        """Return whether a value of the key has an effect: it is neither empty nor one of the `usual` ones."""
         return value.lower() not in (*NOTHING, *self.usual)
 
 
@@ -248,17 +248,17 @@ SECTION_OF = {section.lower(): section for section in SECTIONS}
 
 
 def keys_of(section: str, *standings: Treatment) -> list[Key]:
-    """Return the keys of a section, or of a list of words, with one of these standings."""
+    """Return those keys of a section, or words of a key with a list of words, that are treated in one of these ways."""
     return [key for key in KEYS[section].values() if key.standing in standings]
 
 
 def names_of(section: str, *standings: Treatment) -> tuple[str, ...]:
-    """Return the names of the keys with one of these standings."""
+    """Return the names of those keys of a section that are treated in one of these ways."""
     return tuple(key.name for key in keys_of(section, *standings))
 
 
 def words_of(section: str, text: str) -> Iterator[tuple[str, str]]:
-    """Give the words of a list as written, each with its name in lower case."""
+    """Give each word of a text with commas, as written, and its name: the part before =, in lower case."""
     for part in text.strip('"').split(","):
         if word := part.strip():
             name = word.partition("=")[0].strip().lower()
@@ -266,7 +266,10 @@ def words_of(section: str, text: str) -> Iterator[tuple[str, str]]:
 
 
 def not_modelled_of(section: str, said: Mapping[str, str]) -> Iterator[tuple[Key, str]]:
-    """Give the keys of a section that are not modelled and have an effect, with their values."""
+    """Give the keys of a section that are set to an effect that is not modelled, with their values, for notes.
+
+    `said` has the values by name in lower case. Of a list of words, only those that are not modelled are given.
+    """
     for small, key in KEYS[section].items():
         value = said.get(small, "")
         if key.standing is Treatment.NOT_MODELLED and key.says(value):
@@ -278,19 +281,19 @@ def not_modelled_of(section: str, said: Mapping[str, str]) -> Iterator[tuple[Key
 
 
 def counts(section: str, name: str) -> bool:
-    """Return whether a word of a list needs a note: it is not modelled, or not known."""
+    """Return whether a word in the list of a key (`section`) needs a note: it is not modelled, or Slurm has no such."""
     key = KEYS[section].get(name)
     return (key is None or key.standing is Treatment.NOT_MODELLED) and name not in NOTHING
 
 
 def word_in_note(section: str, word: str) -> str:
-    """Return a word of a list for a note; if Slurm does not have it, with the most similar one."""
+    """Return a word in the list of a key as text for a note; if Slurm has no such word, with the most similar one."""
     name = word.partition("=")[0].strip()
     return word if name.lower() in KEYS[section] else f"{word}{_like(section, name)}"
 
 
 def unknown_keys_of(section: str, names: Iterable[str]) -> list[str]:
-    """Return the keys of a line that Slurm does not have, each with the most similar one."""
+    """Return the names that are no keys of this section in Slurm, each with the most similar one in parentheses."""
     return [f"{name}{_like(section, name)}" for name in names if name.lower() not in KEYS[section]]
 
 

@@ -46,12 +46,16 @@ class Node(NamedTuple):
 
 
 def read_federation(path: str | PathLike[str]) -> Federation:
-    """Return the machine of a slurm.conf, or of scontrol's output, with nodes in the order of the file."""
+    """Return the federation of one cluster that a slurm.conf, or scontrol's output, describes; nodes in its order."""
     return federation_of(read_slurm_conf(path))
 
 
 def federation_of(conf: SlurmConf) -> Federation:
-    """Return the machine that a conf describes."""
+    """Return the federation of one cluster that a parsed slurm.conf describes, with its partitions.
+
+    Neighbouring equal nodes form a group. FUTURE nodes are left out; `left_out` of the partitions notes what is not
+    modelled. Raise a FederationError if no node is left, or if a value is invalid.
+    """
     there = [host for host, line in conf.nodes.items() if _state(line) != "FUTURE"]
     if not there:
         raise FederationError(f"{conf.path}: all of its nodes are FUTURE nodes, which do not exist yet; add others.")
@@ -94,7 +98,7 @@ def _node(line: Line) -> Node:
 
 
 def _partition(conf: SlurmConf, name: str, line: Line, number: dict[str, int]) -> Partition | None:
-    """Return a partition; None if it has no nodes."""
+    """Return the partition that a line describes; None if it has no nodes. `number` has each host's node number."""
     where, words = line
     nodes = [number[host] for host in conf.hosts_of_partition(name) if host in number]
     if not nodes:
@@ -128,7 +132,7 @@ def job_factor_of(line: Line) -> int | None:
 
 
 def _left_out(conf: SlurmConf, partitions: list[Partition | None]) -> Iterator[str]:
-    """Give what is in the file but is not modelled, a few words each."""
+    """Give a note of a few words for each fact of the file that is not modelled, for the user."""
     lines = {id(line): line for line in conf.nodes.values()}.values()
     for key in keys_of("NodeName", Treatment.NOT_MODELLED):
         if having := sum(key.says(line.words.get(key.name.lower(), "")) for line in conf.nodes.values()):

@@ -106,12 +106,12 @@ OF_FIELDS: dict[str, Callable[[str], str]] = {
 
 
 def several_names(option: str, text: str) -> str:
-    """Return the name under which an option with a choice of names is counted, "" for a single name."""
+    """Return "--OPTION with several names", under which such an option is counted, if `text` has commas; else ""."""
     return f"--{option} with several names" if "," in text else ""
 
 
 def example_of(name: str) -> str:
-    """Return an example of the option that is counted under this name, with a plain value."""
+    """Return an example of an option with a plain value, such as "--qos=a,b" for "--qos with several names"."""
     option, _, much = name.partition(" with ")
     if much:
         return f"{option}={'1-2' if name == RANGE_OF_NODES else 'a,b'}"

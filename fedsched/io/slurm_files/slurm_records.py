@@ -1,4 +1,7 @@
-"""Records of a slurm.conf and of scontrol's output, and the files of a dump's folder that hold such output."""
+"""Parsing of a slurm.conf and of scontrol's output into records, and the file names in a folder with such output.
+
+`fedsched twin dump` writes such a folder, which is called a dump.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +22,20 @@ _UNIT = re.compile(r"(-?\d+) (?:usec|sec|min|minutes?|seconds?)", re.ASCII)
 
 
 def dump_of(path: str | PathLike[str]) -> Path | None:
-    """Return the folder of a dump from its path or that of its config.txt; None if it is no dump."""
+    """Return the folder of a dump, given by its own path or by that of its config.txt; None if it is no dump.
+
+    A folder is a dump if it has the files config.txt, partitions.txt and nodes.txt.
+    """
     named = Path(path)
     folder = named.parent if named.name == CONFIG else named
     return folder if all((folder / file).is_file() for file in (CONFIG, PARTITIONS, NODES)) else None
 
 
 def settings_in(text: str) -> dict[str, str]:
-    """Return the parameters that are set in the output of `scontrol show config`, by name in lower case."""
+    """Return the parameters in the output of `scontrol show config`: texts, without units, by name in lower case.
+
+    Parameters that are empty or "(null)" are left out.
+    """
     found = {}
     for line in text.splitlines():
         match = _SETTING.fullmatch(line.strip())
@@ -46,19 +55,19 @@ _OF_SCONTROL = re.compile(r"\b(?:CPUTot|TotalNodes|JobId|ReservationName)=", re.
 
 
 class ConfLine(NamedTuple):
-    """A line of a slurm.conf, joined with the lines that continue it, and the number of the first."""
+    """A line of a slurm.conf without comment, joined with the lines that continue it, and the number of the first."""
 
     number: int
     text: str
 
     @property
     def words(self) -> dict[str, str]:
-        """Return the values by name in lower case."""
+        """Return the values of the line's NAME=VALUE pairs, by name in lower case."""
         return {name.lower(): value.strip('"') for name, value in _PAIR.findall(self.text)}
 
     @property
     def names(self) -> list[str]:
-        """Return the names in it as they are written."""
+        """Return the names of the line's NAME=VALUE pairs, as they are written."""
         return [name for name, _ in _PAIR.findall(self.text)]
 
     @property
@@ -73,7 +82,7 @@ def is_of_scontrol(text: str) -> bool:
 
 
 def conf_lines(text: str) -> Iterator[ConfLine]:
-    """Give the lines of a slurm.conf that are not empty."""
+    """Give the lines of a slurm.conf's text that are not empty, without comments, each joined with continuations."""
     begun, parts = 0, list[str]()
     lines = text.splitlines()
     for number, line in enumerate(lines, 1):
@@ -88,14 +97,20 @@ def conf_lines(text: str) -> Iterator[ConfLine]:
 
 
 class Record(NamedTuple):
-    """The values of a record, by name in lower case, and the number of its first line."""
+    """The NAME=VALUE pairs of a node, partition or job in scontrol's output, and the number of their first line.
+
+    Names are in lower case.
+    """
 
     line: int
     words: dict[str, str]
 
 
 def records_of(text: str) -> list[Record]:
-    """Return records of NAME=VALUE, names in lower case: one for each line and the indented lines below it."""
+    """Return the records of NAME=VALUE in scontrol's output, names in lower case.
+
+    A record is a line with the indented lines below it, or with those that a backslash joins to it.
+    """
     records: list[Record] = []
     goes_on = False
     for number, line in enumerate(text.splitlines(), 1):

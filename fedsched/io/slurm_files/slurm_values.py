@@ -1,4 +1,4 @@
-"""Converts the values of a slurm.conf: times, whole numbers, switches, CPUs and GPUs of a node."""
+"""Functions that convert the texts of a slurm.conf: times, whole numbers, switches, CPUs and GPUs of a node."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ YES, NO = ("yes", "true", "1"), ("no", "false", "0")
 
 
 def seconds_of(text: str, where: str) -> float:
-    """Return the seconds of a text minutes, m:s, h:m:s, d-h, d-h:m or d-h:m:s; infinity for no limit."""
+    """Return the seconds in a time of Slurm: minutes, m:s, h:m:s, d-h, d-h:m or d-h:m:s; infinity for "unlimited".
+
+    Raise a FederationError, which begins with `where`, for any other text.
+    """
     if text.lower() in ENDLESS:
         return math.inf
     match = _TIME.fullmatch(text)
@@ -35,21 +38,24 @@ def seconds_of(text: str, where: str) -> float:
 
 
 def whole_of(text: str, where: str, name: str) -> int:
-    """Return the whole number of a text."""
+    """Return the whole number in a text of digits; raise a FederationError for any other text."""
     if not re.fullmatch(r"\d{1,18}", text, re.ASCII):
         raise FederationError(f"{where}: {name}={shortened(text)} is not a whole number.")
     return int(text)
 
 
 def is_on(text: str, where: str, name: str) -> bool:
-    """Return whether a switch is on."""
+    """Return whether a switch's text says yes (yes, true, 1) or no; raise a FederationError for any other text."""
     if text.lower() not in YES + NO:
         raise FederationError(f"{where}: {name}={shortened(text)} must be YES or NO.")
     return text.lower() in YES
 
 
 def cpus_of(words: Mapping[str, str], where: str) -> int:
-    """Return the CPUs of a node: the number given, else boards × sockets × cores × threads."""
+    """Return a node's number of CPUs: the one that its line gives, else boards × sockets × cores × threads.
+
+    `words` are the line's values by name in lower case; a number that is missing counts as 1.
+    """
     for name in ("cputot", "cpus", "procs"):
         if name in words:
             return whole_of(words[name], where, name)
@@ -61,7 +67,10 @@ def cpus_of(words: Mapping[str, str], where: str) -> int:
 
 
 def gpus_of(text: str) -> dict[str, int]:
-    """Return the GPUs in a node's Gres like gpu:4 or gpu:a100:2,gpu:v100:2(S:0-1): the total, and by kind."""
+    """Return the numbers of GPUs in a node's Gres, such as gpu:a100:2,gpu:v100:2(S:0-1).
+
+    "gpu" has the total, and "gpu:a100" those of one model; {} if there is none.
+    """
     found: dict[str, int] = {}
     for one in re.split(r",(?![^(]*\))", text):
         if device := _GPU.fullmatch(one.strip()):
@@ -79,6 +88,6 @@ def gpus_of(text: str) -> dict[str, int]:
 
 
 def other_devices(text: str) -> list[str]:
-    """Return the names of a node's generic resources other than GPUs."""
+    """Return the names of the devices other than GPUs in a node's Gres, each once."""
     named = [one.strip().partition(":")[0] for one in re.split(r",(?![^(]*\))", text)]
     return [name for name in dict.fromkeys(named) if name.lower() not in (*NOTHING, "gpu")]

@@ -56,7 +56,7 @@ QUEUES_NOTE = ("Note", "fedsched: the queues are the partitions that jobs ask fo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cleaning:
-    """The options of cleaning: see `fedsched.io.swf.log.read_swf`."""
+    """The options of turning a log into a workload: see the parameters of `fedsched.io.swf.log.read_swf`."""
 
     clean: Clean = "standard"
     nodes: int | None = None
@@ -84,7 +84,7 @@ class Cleaning:
             raise ValueError(f'queues={self.queues!r} must be "auto", "partition" or None.')
 
     def __str__(self) -> str:
-        """Return the options that differ from the defaults."""
+        """Return a text of the options that differ from the defaults, such as "nodes=128, rebase=True"; "" if none."""
         said = [f"clean={self.clean!r}"] * (self.clean != "standard")
         said += [f"nodes={self.nodes}"] * (self.nodes is not None)
         said += [f"over_request={self.over_request!r}"] * (self.over_request != "raise")
@@ -96,7 +96,10 @@ class Cleaning:
 
 
 def workload_of_log(raw: RawLog, path: str | PathLike[str], how: Cleaning) -> Workload:
-    """Return the jobs of a log's rows; the workload's `cleaning` counts what was left out or altered."""
+    """Return a raw log's jobs as a workload, cleaned as `how` says.
+
+    The workload's `cleaning` counts what was left out or altered. Raise a TraceError if no job is left.
+    """
     machine = _machine(raw) if how.nodes is None else how.nodes
     raw, gone = (raw, 0) if how.cancelled == "drop" else with_cancellations(raw)
     kept = _clean(raw, machine, how.statuses) if how.clean == "standard" else _all_rows(raw)
@@ -145,10 +148,10 @@ def workload_of_log(raw: RawLog, path: str | PathLike[str], how: Cleaning) -> Wo
 
 
 def with_cancellations(raw: RawLog) -> tuple[RawLog, int]:
-    """Return the rows with jobs that were cancelled in the queue as jobs, and the number of these.
+    """Return the log with rows of jobs that were cancelled in the queue made to jobs, and the number of these rows.
 
-    Such a row has status 5, no run time, and a wait. The job gets its requested time as run time, and is cancelled
-    after its wait.
+    Such a row has status 5, no run time, a wait and a requested time. The job gets its requested time as run time, and
+    its column `cancel_at` is the end of its wait.
     """
     wait, run, request = raw.table[2], raw.table[3], raw.table[8]
     gone = (raw.table[10] == CANCELLED) & (run <= 0) & (wait >= 0) & (request > 0) & (request < UNLIMITED)
@@ -172,7 +175,7 @@ def _machine(raw: RawLog) -> int:
 
 
 def _tasks(raw: RawLog) -> NDArray[np.float64]:
-    """Return the processors of every row, as whole numbers: those allocated, else those requested."""
+    """Return the number of processors in each row, truncated: those allocated if above 0, else those requested."""
     allocated, requested = raw.table[4], raw.table[7]
     tasks: NDArray[np.float64] = np.trunc(np.where(allocated > 0, allocated, requested))
     return tasks
@@ -195,7 +198,10 @@ def _all_rows(raw: RawLog) -> _CleanRows:
 
 
 def _clean(raw: RawLog, machine: int, statuses: Collection[int] | None) -> _CleanRows:
-    """Return the rows that are jobs, sorted by (submit, id); each dropped row counts under its first fault."""
+    """Return the indices of rows that are jobs, sorted by (submit, id), with distinct ids and a report.
+
+    The report counts each dropped row under its first fault: status, submit, run time, processors.
+    """
     submit, run, tasks, status = raw.table[1], raw.table[3], _tasks(raw), raw.table[10]
     left = np.ones(raw.rows, dtype=np.bool_)
 
@@ -222,7 +228,7 @@ def _clean(raw: RawLog, machine: int, statuses: Collection[int] | None) -> _Clea
 
 
 def distinct_ids(ids: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
-    """Return distinct ids, and how many were replaced.
+    """Return the ids with repeated ones and NaN replaced by new ids, and how many were replaced.
 
     Requeued jobs, and jobs of several clusters, may share an id: the first keeps it, the others get new ids above all
     others, and so do jobs with NaN.
@@ -235,7 +241,11 @@ def distinct_ids(ids: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
 
 
 class _Columns:
-    """Run times and estimates after the treatment of runs beyond their request, and the report that counts these."""
+    """Run times and estimates of the kept jobs, and the report with counts of the jobs' requested times.
+
+    A job without a requested time, or with an unlimited one, gets its run time as estimate. For a run longer than
+    requested, "raise" sets the estimate to the run time, "cap" the run time to the estimate, and "keep" keeps both.
+    """
 
     def __init__(self, raw: RawLog, kept: _CleanRows, over_request: OverRequest) -> None:
         rows = kept.rows
@@ -266,7 +276,11 @@ def _log_columns(raw: RawLog, rows: NDArray[np.int64]) -> LogColumns:
 def _sites(
     raw: RawLog, rows: NDArray[np.int64], sites: Sites, path: str | PathLike[str]
 ) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-    """Return the sites that follow from the partitions, and the site of each row."""
+    """Return the names of sites, made of the log's partitions, and the index of each row's site, -1 for none.
+
+    There are no sites for None. For "auto" there are none if fewer than two partitions have one job in a thousand,
+    unless fedsched wrote the log of a federation.
+    """
     if sites == "partition" and raw.partitions_are_queues:
         return _sites_of_queues(raw, rows, path)
     partition = raw.table[15, rows]
@@ -287,7 +301,10 @@ def _sites(
 def _sites_of_queues(
     raw: RawLog, rows: NDArray[np.int64], path: str | PathLike[str]
 ) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-    """Return Slurm's partitions as sites; if there are several clusters, with the cluster's name: "north/batch"."""
+    """Return the names of sites, made of Slurm's partitions, and the index of each row's site, -1 for none.
+
+    If there are several clusters, the cluster's name comes before: "north/batch".
+    """
     queue, cluster = raw.table[14, rows], raw.table[15, rows]
     known = queue >= 0
     if not known.any():
@@ -306,7 +323,7 @@ def _sites_of_queues(
 def _partitions_asked_for(
     raw: RawLog, rows: NDArray[np.int64], queues: Queues, path: str | PathLike[str]
 ) -> dict[str, NDArray[Any]]:
-    """Return the jobs' queues as requested partitions, as a column of a table."""
+    """Return the rows' queues as the label "partition", a column by its name in tables; {} if it is not wanted."""
     if raw.partitions_are_queues or queues is None or (queues == "auto" and QUEUES_NOTE not in raw.header):
         return {}
     if f"{Labels.PREFIX}partition" in raw.columns:  # a field after the eighteenth has the partition
@@ -322,7 +339,7 @@ def _partitions_asked_for(
 
 
 def _after_renumbered(texts: NDArray[Any], ids: NDArray[np.float64]) -> NDArray[Any]:
-    """Return conditions with the jobs' new numbers 1..n; conditions on jobs that are not here count as met."""
+    """Return the texts of dependencies with the jobs' new ids 1..n; those on jobs that are not among `ids` drop out."""
     new: dict[int, int] = {}
     for number, old in enumerate(ids.tolist(), start=1):
         new.setdefault(int(old), number)
@@ -332,7 +349,7 @@ def _after_renumbered(texts: NDArray[Any], ids: NDArray[np.float64]) -> NDArray[
 
 
 def partition_names(header: tuple[tuple[str, str], ...], label: str = "Partition") -> dict[float, str]:
-    """Return a header's names of numbered partitions or queues; '' for a number without a name."""
+    """Return the names of partitions, or of queues, by number in a header's lines; '' for a number without a name."""
     found = [re.match(r"(\d+)\s*(.*)", text) for name, text in header if name == label]
     return {float(match[1]): match[2].replace("|", "/").strip() for match in found if match}
 

@@ -1,4 +1,4 @@
-"""Standard Workload Format 2.2: logs are read as cleaned workloads, and workloads are written as logs."""
+"""Reading and writing of logs in the Standard Workload Format 2.2, as cleaned workloads."""
 
 from __future__ import annotations
 
@@ -49,14 +49,16 @@ _NONE = -1.0
 
 
 class Queued(NamedTuple):
-    """The names of queues by number, and every job's queue number."""
+    """The names of queues by number, and each job's queue number (-1: none), for a log that is written."""
 
     names: dict[int, str]
     of_jobs: NDArray[np.float64]
 
 
 def queues_of(workload: Workload) -> Queued | None:
-    """Return the jobs' partitions as queues; None if jobs request none, or a header cannot contain the names.
+    """Return the partitions that jobs request as queues of a log.
+
+    Return None if no job requests one, or if a header cannot contain the names.
 
     The log's queue numbers are kept if its header gives them the names of the jobs' partitions.
     """
@@ -76,7 +78,7 @@ def queues_of(workload: Workload) -> Queued | None:
 
 
 def with_names(raw: RawLog) -> RawLog:
-    """Return a log with names of users and accounts as labels in place of notes in its header."""
+    """Return a log in which notes in the header that name users and accounts are removed and become labels of jobs."""
     known: dict[str, dict[float, str]] = {}
     for label, text in raw.header:
         if label == "Note" and (match := _NAMED.fullmatch(text)):
@@ -91,12 +93,15 @@ def with_names(raw: RawLog) -> RawLog:
 
 
 def is_name(label: str, text: str) -> bool:
-    """Return whether a line of a header names a user or an account."""
+    """Return whether a header's line, a label and its text, is a note of fedsched that names a user or an account."""
     return label == "Note" and _NAMED.fullmatch(text) is not None
 
 
 def names_in(workload: Workload) -> dict[str, dict[int, str]]:
-    """Return, for the labels user and account, the name of each number, if numbers and names correspond."""
+    """Return, for the labels "user" and "account", the name by number in the log.
+
+    A label is left out if numbers and names do not correspond one to one, or a name has several lines.
+    """
     groups = None if workload.log is None else workload.log.group
     found: dict[str, dict[int, str]] = {}
     for label, numbers in {"user": workload.user, "account": groups}.items():
@@ -242,7 +247,7 @@ def write_swf(workload: Workload, path: str | PathLike[str], *, lossy: bool = Fa
 
 
 def without_what_logs_lack(workload: Workload) -> tuple[Workload, list[str]]:
-    """Return the workload without data that have no field in the format, and the names of these data."""
+    """Return the workload without data that have no field in the Standard Workload Format, and these data's names."""
     w, plain = workload, dict[str, Any]()
     if (w.compute_fraction != 1).any():
         plain["compute_fraction"] = 1.0
@@ -269,7 +274,10 @@ def without_what_logs_lack(workload: Workload) -> tuple[Workload, list[str]]:
 def _columns(
     workload: Workload, numbers: list[int], queues: Queued | None
 ) -> list[NDArray[np.float64] | NDArray[np.int64]]:
-    """Return the eighteen fields; the log's own values are kept if they still agree with the workload."""
+    """Return the eighteen fields of the workload's jobs as columns to write.
+
+    `numbers` are the partition numbers of its sites. The log's own values are kept if they agree with the workload.
+    """
     w = workload
     log = w.log
     if log is None:
@@ -295,7 +303,7 @@ def _columns(
 
 
 def number_texts(values: NDArray[np.float64] | NDArray[np.int64]) -> list[str]:
-    """Return numbers as text: whole numbers without decimals, others with as few as determine the number."""
+    """Return numbers as texts: whole numbers without a point, others with as few decimals as determine the float."""
     whole = values.astype(np.int64)
     if (whole == values).all():
         return list(map(str, whole.tolist()))

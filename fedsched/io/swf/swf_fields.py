@@ -1,4 +1,4 @@
-"""Fields after the eighteenth in a log's lines: their names, their meaning, and how they are written again."""
+"""Further fields of a log, those after the eighteenth of each line: reading as labels of jobs, and writing."""
 
 from __future__ import annotations
 
@@ -40,7 +40,12 @@ _WRITABLE = re.compile(r"[^\s;]+")
 
 
 def with_further_fields(raw: RawLog, path: str | PathLike[str], descriptor: str | None) -> RawLog:
-    """Return a log with its further fields as labels, and with the requests that MetaCentrum's fields contain."""
+    """Return a log with its further fields, those after the eighteenth, as labels.
+
+    `descriptor` has their names, joined by commas, else the header, else they are "field 19" and so on. With the
+    descriptor "metacentrum" the log also gets the features and demands that jobs requested. Raise a TraceError if the
+    number of names is wrong.
+    """
     count = len(raw.further)
     if descriptor is None:
         if AS_METACENTRUM in raw.header and count == len(METACENTRUM_NAMES):
@@ -80,7 +85,10 @@ def _as_metacentrum(raw: RawLog, path: str | PathLike[str], texts: dict[str, NDA
 
 
 def further_of(workload: Workload) -> dict[int, str]:
-    """Return the labels that are written as further fields, by the fields' numbers."""
+    """Return the names of labels that can be written as further fields, by the fields' numbers from 19 on.
+
+    A label with a text that has blanks or semicolons, or is "-1", cannot.
+    """
     texts = {} if workload.labels is None else workload.labels.texts
     return {
         number: name
@@ -90,7 +98,7 @@ def further_of(workload: Workload) -> dict[int, str]:
 
 
 def labels_read_again(workload: Workload) -> set[str]:
-    """Return the labels that reading derives again from written fields: features, if requests contain them."""
+    """Return {"features"} if reading a written log derives this label again from MetaCentrum's requests, else set()."""
     if workload.labels is None or AS_METACENTRUM not in workload.header:
         return set()
     texts = workload.labels.texts
@@ -100,7 +108,10 @@ def labels_read_again(workload: Workload) -> set[str]:
 
 
 def columns_of(workload: Workload) -> list[NDArray[Any]]:
-    """Return the texts of the fields from the nineteenth on; fields without a label between them are -1."""
+    """Return the texts of the further fields to write, one column for each field from the nineteenth on.
+
+    An empty text, and a field without a label, are "-1".
+    """
     found = further_of(workload)
     nothing = np.full(len(workload), NONE, dtype=object)
     columns = [nothing] * (max(found, default=FIRST_FURTHER_FIELD - 1) - FIRST_FURTHER_FIELD + 1)
@@ -111,5 +122,5 @@ def columns_of(workload: Workload) -> list[NDArray[Any]]:
 
 
 def labels_in_words(names: list[str]) -> str:
-    """Return labels as text, for an error about data without a field."""
+    """Return the names of labels as text for an error: "labels (a, b)"."""
     return f"labels ({', '.join(map(one_line, names))})"

@@ -1,4 +1,4 @@
-"""The rows and the header of a Standard Workload Format log, unaltered."""
+"""A reader of logs in the Standard Workload Format that returns their rows and header unaltered."""
 
 from __future__ import annotations
 
@@ -141,7 +141,10 @@ def read_table(path: str | PathLike[str], *, on_error: OnError = "raise") -> Raw
 
 
 def _blocks(read: Callable[[int], bytes]) -> Iterator[bytes]:
-    """Yield the stream's content in blocks of about `_CHUNK` bytes; of damaged data also the last, short block."""
+    """Give a stream's content in blocks of 1 MiB or more, the last one shorter.
+
+    If compressed data end in the middle, give what was read before, then raise the EOFError.
+    """
     parts: list[bytes] = []
     size = 0
     try:
@@ -158,7 +161,10 @@ def _blocks(read: Callable[[int], bytes]) -> Iterator[bytes]:
 
 
 class _Parser:
-    """A parser of job lines, block by block: a fast, compiled way, and an exact one that finds the fault."""
+    """A parser of a log's lines, fed block by block; it collects rows, further fields and comments.
+
+    A block is parsed by numpy; if that fails, line by line in Python, which finds the malformed line.
+    """
 
     def __init__(self, path: str, *, skip: bool) -> None:
         self.path = path
@@ -242,7 +248,7 @@ def _width(lines: list[bytes]) -> int:
 
 
 def _problem(texts: list[str], width: int) -> str | None:
-    """Return what is wrong with the fields of a job line, which must have `width` fields; None if nothing is."""
+    """Return in words what is wrong with the fields of a job line, which must be `width` many; None if nothing is."""
     for number, text in enumerate(texts[: len(FIELDS)]):
         try:
             finite = "_" not in text and bool(np.isfinite(float(text)))
@@ -258,7 +264,7 @@ def _problem(texts: list[str], width: int) -> str | None:
 
 
 def _further(rows: list[list[str]], width: int) -> NDArray[Any]:
-    """Return the texts of further fields, one row for each field."""
+    """Return the texts of the fields after the eighteenth as an array: a row for each field, a column for each job."""
     table = np.empty((max(0, width - len(FIELDS)), len(rows)), dtype=object)
     for k, texts in enumerate(rows):
         table[:, k] = texts
@@ -266,7 +272,7 @@ def _further(rows: list[list[str]], width: int) -> NDArray[Any]:
 
 
 def _joined(parts: deque[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return the parts as one table of columns; each part is freed as soon as it is copied."""
+    """Return the parts joined as one table with a row for each field; `parts` is emptied to free memory."""
     table = np.empty((len(FIELDS), sum(len(part) for part in parts)))
     done = 0
     while parts:
@@ -301,7 +307,7 @@ def parse_header(comments: list[str]) -> tuple[tuple[str, str], ...]:
 
 
 def header_number(header: tuple[tuple[str, str], ...], label: str) -> int:
-    """Return the greatest number at the start of a label's texts; 0 if there is none."""
+    """Return the greatest number with which a text under this label of a header begins; 0 if there is none."""
     return max((_number_at(text) or 0 for name, text in header if name == label), default=0)
 
 
@@ -317,7 +323,7 @@ NO_NUMBER = ("", "-1")  # the format's words for an unknown value
 
 
 def unread_numbers(header: tuple[tuple[str, str], ...]) -> int:
-    """Return in how many lines of a header a required number is missing."""
+    """Return how many lines MaxProcs, MaxNodes and MaxRecords of a header have a text that is no number, "" or -1."""
     return sum(
         label in NUMBERED and text.strip() not in NO_NUMBER and _number_at(text) is None for label, text in header
     )

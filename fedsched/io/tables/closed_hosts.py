@@ -211,7 +211,7 @@ def _without(whole: Stretch, others: list[Stretch]) -> Iterator[Stretch]:
 
 
 def name_of(names: Iterable[str]) -> str:
-    """Return one name for a downtime joined from closures: the first three names and how many more, at most 80 signs."""
+    """Return one name for a downtime joined from closures: the first three names and how many more, cut to 80 signs."""
     plain = (" ".join(one_line(name).replace("|", "/").split()) for name in names)
     text = listed([name for name in plain if name], MOST_NAMES)
     return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1].rstrip()}…"
