@@ -23,7 +23,7 @@ class FedschedError(Exception):
 
 
 class FieldError(FedschedError, ValueError):
-    """A value that a field of a class does not accept, or fields that do not go together.
+    """The error for a value that a field of a class does not accept, or for fields that do not go together.
 
     The words name fields in braces and have an empty pair of braces for each value: `"{nodes}={!r} must be at least
     1."`. So Python's message names `nodes`, and the command line's names its option `--nodes`.
@@ -47,63 +47,63 @@ class FieldError(FedschedError, ValueError):
 
 
 class TraceError(FedschedError):
-    """A workload file cannot be read; the message names file, line and field."""
+    """The error for a workload file that cannot be read; the message names file, line and field."""
 
 
 class FederationError(FedschedError):
-    """A federation or its file is wrong; the message names the key and the value."""
+    """The error for an invalid federation or file of one; the message names the key and the value."""
 
 
 class InfeasibleError(FedschedError):
-    """A job can never be placed; the message names the job and the nodes that it may use."""
+    """The error for a job that can never be placed; the message names the job and the nodes that it may use."""
 
 
 class IncompatibleError(InfeasibleError, ValueError):
-    """Features that do not go together; the message names both, the reason and the cure."""
+    """The error for features that do not go together; the message names both, the reason and the cure."""
 
 
 class ScheduleError(FedschedError):
-    """A schedule breaks the model; the message names the first job that does."""
+    """The error for a schedule that breaks a rule of the model; the message names the first job that does so."""
 
 
 class UnknownNameError(FedschedError, ValueError):
-    """A name is not in a registry; the message offers the nearest one."""
+    """The error for a name that no registry has, such as a policy's; the message offers the nearest known name."""
 
 
 class SteerError(FedschedError):
-    """A cluster cannot be read, planned for or steered; the message says why, and what must change."""
+    """The error for a real cluster that cannot be read, planned for or steered; the message says why, and the cure."""
 
 
 class PluginError(FedschedError):
-    """A search method or policy of another package does not work; the message names the package."""
+    """The error for a search method or policy of another package that does not work; the message names the package."""
 
 
 class OutputError(FedschedError):
-    """A result cannot be written; nothing is left half-written."""
+    """The error for a result that cannot be written to a file; nothing is left half-written."""
 
 
 class ConfigError(FedschedError):
-    """A file of options is wrong; the message names file, table and key."""
+    """The error for an invalid file of options; the message names file, table and key."""
 
 
 class FetchError(FedschedError):
-    """A file cannot be downloaded, or is not the one wanted; the message says what to do."""
+    """The error for a file that cannot be downloaded, or is not the wanted one; the message says what to do."""
 
 
 class CompilationError(FedschedError):
-    """A kernel cannot be compiled."""
+    """The error for a kernel, a function for the just-in-time compiler, that cannot be compiled."""
 
 
 class TwinError(FedschedError):
-    """Slurm cannot be queried, or its answer cannot be replayed; the message names command or file, and the cure."""
+    """The error for Slurm not answering, or an answer that cannot be replayed; it names command or file, and the cure."""
 
 
 class TooFewRunsError(FedschedError, ValueError):
-    """A statistical test can show nothing with so few runs; the message says how many it needs."""
+    """The error for too few runs for a statistical test to show anything; the message says how many it needs."""
 
 
 class MissingExtraError(FedschedError, ImportError):
-    """A feature needs an optional dependency; the message names the extra to install."""
+    """The error for an optional dependency that is missing; the message names the extra to install."""
 
 
 def shortened(value: object, most: int = 80) -> str:
@@ -121,7 +121,9 @@ NEAR = 0.65  # share of the letters of two names that agree in order: one wrong 
 
 
 def near_names(name: object, known: Iterable[str]) -> list[str]:
-    """Return up to six known names that resemble this one, the nearest first, then names that it abbreviates.
+    """Return at most six known names: those that resemble this one, the nearest first, then those that it abbreviates.
+
+    It abbreviates names that begin with it, or that contain all of its words.
 
     "eazy" and "roling" are typing errors; "wait" is a word of "mean_wait"; "powr" resembles "flow" only by chance.
     """

@@ -156,7 +156,7 @@ def has_left(executor: Executor | None) -> bool:
 
 
 class LateError(Exception):
-    """A future has not ended in time."""
+    """The error for a future that has not ended in time."""
 
 
 def ended_of(
@@ -197,7 +197,7 @@ def _client_of(executor: Executor | None) -> object:
 
 
 class _Worker:
-    """A pool of one process, with its counts of compiled functions."""
+    """A worker of `Processes`: a pool of one process, with counts of the functions that it has compiled."""
 
     def __init__(self, start: str) -> None:
         from multiprocessing import get_context
@@ -232,7 +232,7 @@ class _Worker:
         return True
 
     def shutdown(self) -> None:
-        """End the process after its task."""
+        """End the process after its present task, and wait for its end."""
         self._pool.shutdown()
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 def frame_of(columns: Mapping[str, Any], attrs: Mapping[str, Any] | None = None) -> Any:
     """Return columns as a pandas DataFrame; if pandas is not installed, as a dictionary with the same keys.
 
-    `attrs` are what belongs to the whole table, such as its reading; a dictionary has no place for them.
+    `attrs` are facts about the whole table; they become the DataFrame's `attrs`. A dictionary has no place for them.
     """
     try:
         import pandas

@@ -1,4 +1,4 @@
-"""Former names of modules, of methods and of what packages offer: they still work, with a DeprecationWarning."""
+"""Support for former names of modules, methods and attributes: they still work, with a DeprecationWarning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The names that arguments take, as types: an editor completes them, and a type checker finds a wrong one.
+"""Literal types of the names that arguments may have, for editors, which complete them, and for type checkers.
 
 Users can add methods (with their encodings), policies and objectives, so signatures say `PolicyName | str`. The other
 names are all there are. A test holds every type equal to its registry.

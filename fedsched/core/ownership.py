@@ -1,4 +1,4 @@
-"""Owners of files and folders, and whether users other than owner and root can change or replace them."""
+"""Functions that tell the owners of files and folders, and whether other users can change or replace them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What other installed packages offer by name: search methods and policies, as entry points of their distributions.
+"""Plugins: search methods and policies that other installed packages offer, as entry points of their distributions.
 
 Packages are looked at only if fedsched itself does not know a name.
 """

@@ -60,7 +60,7 @@ def atomic_bytes(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 def check_writable(path: str | PathLike[str]) -> None:
-    """Raise the error of `atomic_bytes` if the path cannot be written: before the work, not after it."""
+    """Raise an OutputError if the path cannot be written, for callers to know before long work; write nothing."""
     if is_stdout(path):
         return
     with _with_output_errors(path):

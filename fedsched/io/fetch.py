@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         headers: Mapping[str, str]
 
         def read(self, size: int, /) -> bytes:
-            """Return the next bytes of the content, at most `size`; none at the end."""
+            """Return the next bytes of the content, at most `size`; b"" at the end."""
             ...
 
         def __enter__(self) -> Response: ...
@@ -182,7 +182,8 @@ def fetch(
 def _address(name: str, url: str | None) -> tuple[str, str]:
     """Return the address of a file to download, and the name under which it is stored.
 
-    `name` is that of a known log, or with `url` the file's name. Raise a ValueError for an unsafe name or address.
+    `name` is that of a known log, or with `url` the file's name. Raise an UnknownNameError for an unknown log, and a
+    ValueError for an unsafe name or address.
     """
     if url is None:
         by_lower = {known.lower(): log for known, log in LOGS.items()}

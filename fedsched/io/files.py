@@ -44,7 +44,7 @@ _OTHER = ((b"PK\x03\x04", "a zip archive; unpack it first"), (b"%PDF", "a PDF do
 
 
 class TruncatedError(TraceError):
-    """Compressed data end in the middle."""
+    """The error for compressed data that end in the middle."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The nodes on which a log's jobs ran, as recorded, mapped to nodes of a federation."""
+"""Mapping of the nodes on which a log's jobs ran, as recorded, to nodes of a federation."""
 
 from __future__ import annotations
 

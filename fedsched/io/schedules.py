@@ -81,7 +81,7 @@ def columns_of(schedule: Schedule) -> dict[str, NDArray[Any]]:
 
 
 def write_csv(schedule: Schedule, path: str | PathLike[str]) -> None:
-    """Write one row for each job; numbers are read back to the last bit.
+    """Write a schedule to a CSV file with one row for each job; `read_csv` reads numbers back to the last bit.
 
     If downtimes took nodes from jobs, there is one more row for each lost run, which a last column marks.
 
@@ -229,7 +229,7 @@ def read_csv(
 def _promises(
     header: list[str], body: list[list[str]], place: Mapping[int, int], path: str | PathLike[str]
 ) -> Promises | None:
-    """Return the times from which jobs had their nodes promised, from a schedule's file; None if it lacks them.
+    """Return when each job was promised its nodes, and in which turn, from a schedule's file; None if it has neither.
 
     `place` has each job's row in the workload, by id.
     """

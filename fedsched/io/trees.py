@@ -34,14 +34,14 @@ HEAD = struct.Struct("<Q")
 
 
 class UnfitError(ValueError):
-    """Bytes or values are invalid; the message says where and why."""
+    """The error for invalid bytes or values in a saved tree; the message says where and why."""
 
 
 # ---- to bytes, and back ---------------------------------------------------------------------------------------------
 
 
 def pack(tree: Plain) -> bytes:
-    """Return a tree as compressed bytes."""
+    """Return a tree as compressed bytes, which `unpack` reads; int64 arrays are stored as a narrower type if it fits."""
     arrays: list[bytes] = []
     text = json.dumps(_apart(tree, arrays), separators=(",", ":")).encode()
     return zlib.compress(b"".join([HEAD.pack(len(text)), text, *arrays]), QUICK)

@@ -1,4 +1,4 @@
-"""Pictures of schedules, searches and comparisons: each function takes axes and returns them."""
+"""Pictures of schedules, searches and comparisons; most functions draw on Matplotlib axes and return these."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Chart of a market cycle, node × time: local tasks grey, chosen windows in colours, other alternatives as outlines."""
+"""A chart of a cycle of the slot market, nodes over time.
+
+The owners' local tasks are grey; the windows that jobs bought (slots of several nodes) are coloured, others outlined.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ LABELLED = 40  # jobs up to which windows show the jobs' names
 
 
 def draw(plan: Assignment, *, outlines: Iterable[Window] = (), ax: Any = None) -> Any:
-    """Return the axes with the windows of a cycle.
+    """Return the axes with a market cycle's windows, which are the slots that each job got on several nodes.
 
     Parameters
     ----------

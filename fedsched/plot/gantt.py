@@ -152,7 +152,7 @@ class _Bars(NamedTuple):
 
 
 def _bars(schedule: Schedule, offsets: list[tuple[int, int]], unit: float) -> list[_Bars]:
-    """Return the bars of five kinds: jobs, lost runs, nodes that are down, nodes that shut down or boot, nodes off.
+    """Return a list of the bars of jobs, lost runs, closed nodes, nodes that shut down or boot, and nodes that are off.
 
     Bars of nodes end with the last job.
     """
@@ -407,7 +407,7 @@ def _draw_load(ax: Any, schedule: Schedule, finite: list[int], unit: float) -> N
 
 
 def save(schedule: Schedule, path: str | PathLike[str]) -> None:
-    """Write the chart as SVG, PNG or PDF; the same schedule gives the same bytes.
+    """Write the Gantt chart, with power and link load beneath, as SVG, PNG or PDF; equal schedules give equal bytes.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ class Saturation(NamedTuple):
     cluster
         The cluster of the uplink.
     begin, end
-        When each period begins and ends.
+        When each period begins and ends, in seconds since the schedule's t0.
 
     Examples
     --------

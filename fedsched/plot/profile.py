@@ -21,7 +21,9 @@ SHOWN_WHERE_LEVEL = 0.1  # the extent of the axis beyond 1 in that case
 def draw(
     costs: Mapping[str, ArrayLike], *, value: str = "", most: float | None = None, title: str = "", ax: Any = None
 ) -> Any:
-    """Return the axes with each method's profile (Dolan & Moré, Mathematical Programming 2002).
+    """Return the axes with each method's performance profile (Dolan & Moré, Mathematical Programming 2002).
+
+    A profile is the share of problems on which the method's cost is at most a factor times the least cost there.
 
     Parameters
     ----------

@@ -16,7 +16,9 @@ LINE = 0.34  # inches of the figure for each name below the axis
 
 
 def draw(ranks: Mapping[str, float], *, difference: float, alpha: float = 0.05, title: str = "", ax: Any = None) -> Any:
-    """Return the axes with methods by their average rank, the best at the left (Demšar, JMLR 2006).
+    """Return the axes with the critical-difference diagram of methods, the best at the left (Demšar, JMLR 2006).
+
+    Bars join methods with average ranks that differ by no more than `difference`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What all pictures share: colours, markers and axes, readable in print and for the colour-blind; and their files."""
+"""Helpers that all pictures share: colours and markers that the colour-blind can tell apart, axes, and saving."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Filled contours of a function of two inputs in [−1, 1], such as the fuzzy controller's output."""
+"""A chart with filled contours of a function of two inputs in [−1, 1], such as the fuzzy controller's output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers as text for readers; the page's script writes them in the same way."""
+"""Functions that write numbers as text for a report's readers; the page's script writes them in the same way."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Material:
-    """The content of a page.
+    """The content of a report's page: the problem, the plans side by side, and the search that found them.
 
     Parameters
     ----------
@@ -77,7 +77,9 @@ class Material:
 
 
 def of_result(result: Result) -> Material:
-    """Return the content for a search's result: its plans, simulated again, and its baselines.
+    """Return the content of a report on a search's result: its plans, simulated again, and its baselines.
+
+    Only the usual and the best baselines have a schedule.
 
     Parameters
     ----------
@@ -125,7 +127,7 @@ def of_result(result: Result) -> Material:
 
 
 def of_schedules(schedules: Sequence[Schedule], *, second: str = "") -> Material:
-    """Return the content for schedules of one workload on one federation, side by side.
+    """Return the content of a report on schedules of one workload on one federation, side by side.
 
     They are compared by mean wait and by `second`, a metric: by default energy, or bounded slowdown if watts are
     assumed or all energies are equal.

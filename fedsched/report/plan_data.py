@@ -69,7 +69,9 @@ def plan_of(
     plans: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, object]:
-    """Return the plan's data for the page: start, finish and nodes (ranges of node numbers) of each job.
+    """Return a plan's packed data for the page: start, finish and nodes (ranges of node numbers) of each job.
+
+    Sums, shading, closed and reserved nodes, and signals are in it, too.
 
     Parameters
     ----------
@@ -300,7 +302,11 @@ ROUNDING = 1e-9  # relative excess of a load over its uplink that counts as roun
 
 
 def sums_of(schedule: Schedule) -> dict[str, object]:
-    """Return the makespan, the peak watts, and for each cluster node-seconds, joules, peak watts and uplink load."""
+    """Return sums over the whole schedule: the makespan in seconds, the peak watts, and a dictionary for each cluster.
+
+    That has the node-seconds and joules of busy nodes, the joules of idle nodes, the peak watts, and the uplink's peak
+    load with the seconds in which it is above the bandwidth.
+    """
     groups = schedule.federation.groups
     until = schedule.makespan
     runs, off = finished_runs(schedule), drawn_off(schedule)

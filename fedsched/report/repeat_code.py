@@ -32,7 +32,10 @@ READ = r"read (?P<file>.*?)(?: \((?P<options>\w+=.*)\))?"
 
 
 def python_of(material: Material) -> str:
-    """Return the Python code that repeats a search, or the schedules made by policies; "" if there are none."""
+    """Return the Python code that repeats the report's search, or its schedules made by policies of a known name.
+
+    Return "" if it has neither.
+    """
     result = material.result
     schedules = [one for one in material.schedules if _has_policy(one)]
     if result is None and not schedules:
@@ -174,7 +177,10 @@ def versions() -> dict[str, str]:
 
 
 def _options(result: Result) -> dict[str, object]:
-    """Return the options of `optimize` that differ from its defaults, and always the most important ones."""
+    """Return the options of `optimize`, by name, that repeat a result: those that differ from the defaults.
+
+    Objectives, method, budget and seed are always included.
+    """
     settings = result.settings
     given: dict[str, object] = {"objectives": result.objectives, "method": result.method}
     if settings.evaluations is not None:

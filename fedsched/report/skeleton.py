@@ -147,5 +147,5 @@ def table(
 
 
 def scrolled(label: str, inner: str) -> str:
-    """Return HTML in a box that scrolls horizontally if the screen is too narrow, so that the page does not."""
+    """Return the HTML `inner` in a box of its own, which scrolls sideways if the screen is too narrow for it."""
     return f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(label)}">{inner}</div>'

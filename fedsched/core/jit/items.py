@@ -53,7 +53,7 @@ _NUMBERS = (types.Integer, types.Float, types.Boolean)
 
 
 def _plain(array: Any, index: Any) -> bool:
-    """Return whether whole-number indices select one item of an array of numbers in C order, unchecked for bounds."""
+    """Return whether whole numbers index one item of an array of numbers in C order; False if numba checks bounds."""
     kinds: Any = (index,) if isinstance(index, types.Integer) else getattr(index, "types", ())
     return (
         type(array) is types.Array and array.layout == "C" and isinstance(array.dtype, _NUMBERS) and array.aligned

@@ -32,7 +32,7 @@ def kernel(function: F) -> F:
 def part(function: F) -> F:
     """Return a function that only compiled code calls; it is compiled separately, when first called.
 
-    If its annotated return type is not None or a number, it is instead linked into each of its callers.
+    If its annotated return type is neither None nor a number, it is instead linked into each of its callers.
     """
     dispatcher: Any = _compiled(function, compilers.INTO_OWN, "part")
     if parts.return_type(function) is None:

@@ -100,7 +100,10 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
-    """The places of a site's hosts in a federation, the file they are from, and their CPUs if the file gives them."""
+    """The nodes of a federation that a site's hosts are, by host name, and the hosts' CPUs if known.
+
+    `source` is the file that says so, for errors.
+    """
 
     places: Mapping[str, Place]
     source: str

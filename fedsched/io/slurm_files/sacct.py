@@ -371,7 +371,7 @@ class Parser:
     def _checked(
         self, column: str, texts: Mapping[str, list[str]], values: Column, at: list[int], first: int
     ) -> Column:
-        """Return the values; raise an error for the first unreadable text unless such lines are skipped."""
+        """Return the values unchanged; raise a TraceError for the first unreadable text, except with `skip`."""
         wrong = np.isnan(values)
         if wrong.any() and not self.skip:
             k = int(np.argmax(wrong))

@@ -167,7 +167,7 @@ def _dependencies_on(word: str, match: re.Match[str], *, corresponding: bool) ->
 
 
 def _tasks(text: str) -> list[int | None]:
-    """Return the task numbers in a text like 3, [1-5,8] or [0-9:2]."""
+    """Return the task numbers in a text like 3, [1-5,8] or [0-9:2] (every second one), without unreadable parts."""
     found: list[int | None] = []
     for part in text.strip("[]").split("%")[0].split(","):
         if (match := _TASKS.fullmatch(part)) and len(found) < _MOST_TASKS:

@@ -58,7 +58,7 @@ class SlurmConf:
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> SlurmConf:
-        """Return the content of a slurm.conf and of the files that it includes."""
+        """Return the content of a slurm.conf and of the files that it includes, as `read_slurm_conf` does."""
         return read_slurm_conf(path)
 
     @property

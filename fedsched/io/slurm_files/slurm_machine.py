@@ -1,4 +1,4 @@
-"""The machine that a slurm.conf describes: groups of equal nodes with their resources, and partitions."""
+"""Conversion of a slurm.conf to a federation: groups of equal nodes with their resources, and partitions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ UNRESTRICTED = ("all", "none", "(null)")
 
 
 class Node(NamedTuple):
-    """The properties of a node; neighbouring nodes with equal ones form a group."""
+    """The properties of a node: resources, features and weight; neighbouring nodes with equal ones form a group."""
 
     resources: tuple[tuple[str, int], ...]
     features: tuple[str, ...]
@@ -126,7 +126,7 @@ def _partition(conf: SlurmConf, name: str, line: Line, number: dict[str, int]) -
 
 
 def job_factor_of(line: Line) -> int | None:
-    """Return the PriorityJobFactor of a partition; None if its line does not set it."""
+    """Return a partition's PriorityJobFactor, else its older form Priority; None if its line sets neither."""
     said = line.words.get("priorityjobfactor", line.words.get("priority"))
     return None if said is None else whole_of(said, line.where, "PriorityJobFactor")
 

@@ -323,7 +323,7 @@ NO_NUMBER = ("", "-1")  # the format's words for an unknown value
 
 
 def unread_numbers(header: tuple[tuple[str, str], ...]) -> int:
-    """Return how many lines MaxProcs, MaxNodes and MaxRecords of a header have a text that is no number, "" or -1."""
+    """Return how many lines MaxProcs, MaxNodes and MaxRecords of a header lack a number; "" and -1 mean unknown."""
     return sum(
         label in NUMBERED and text.strip() not in NO_NUMBER and _number_at(text) is None for label, text in header
     )

@@ -44,7 +44,10 @@ class Host(NamedTuple):
 
 
 class OutageEffect(NamedTuple):
-    """What outages do with running jobs, and which jobs they take [42, 67]; other downtimes wait for jobs."""
+    """How outages treat running jobs: what they do with them, and which jobs they take [42, 67].
+
+    Downtimes that are no outages wait for jobs to end.
+    """
 
     on_running: str = "wait"
     victims: str = "latest"
@@ -56,7 +59,7 @@ class OutageEffect(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SiteHosts:
-    """The mapping of a site's hosts to a federation's nodes; without one, hosts are only counted."""
+    """A site's federation and, if known, the mapping from host names to its nodes; else hosts are only counted."""
 
     federation: Federation
     hosts: Hosts | None

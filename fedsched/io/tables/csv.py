@@ -1,4 +1,4 @@
-"""Workloads as CSV files: all columns of the model, one row for each job, read back to the last bit."""
+"""Writing and reading of workloads as CSV files: all columns of the model, one row for each job, to the last bit."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ FORMULAS = ("=", "+", "-", "@")
 
 
 def escaped(name: str) -> str:
-    """Return a name as a cell that no spreadsheet takes for a formula: with an apostrophe before it if needed."""
+    """Return a name as a cell that spreadsheets take for text: an apostrophe goes before what looks like a formula."""
     return f"'{name}" if name.lstrip("'").startswith(FORMULAS) else name
 
 

@@ -1,4 +1,4 @@
-"""The use of shared nodes by jobs, as CSV files with one row for each job and node, written and read."""
+"""Writing and reading of the use of shared nodes by jobs, as CSV files with one row for each job and node."""
 
 from __future__ import annotations
 
@@ -26,9 +26,11 @@ YES_NO = {"yes": True, "no": False, "": False}
 
 
 def write_node_use(use: NodeUse, path: str | PathLike[str]) -> None:
-    """Write one row for each job and node: id, start and finish of the job, cluster, the node's number in it, tasks.
+    """Write a CSV file with one row for each job and each of its nodes.
 
-    If some job was alone on its nodes, a last column marks such jobs.
+    Its columns are id, start and finish of the job, cluster, the node's number in the cluster, and tasks on the node.
+
+    If some job had its nodes exclusively, a last column marks such jobs.
 
     Parameters
     ----------

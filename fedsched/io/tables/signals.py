@@ -1,4 +1,4 @@
-"""Signals as CSV files: one line for each step, with its time and its value."""
+"""A reader of signals, such as prices over time, in CSV files: a line for each step, with its time and its value."""
 
 from __future__ import annotations
 
