@@ -95,7 +95,10 @@ class CompilationError(FedschedError):
 
 
 class TwinError(FedschedError):
-    """The error for Slurm not answering, or an answer that cannot be replayed; it names command or file, and the cure."""
+    """The error for a query that Slurm does not answer, or an answer that cannot be replayed.
+
+    The message names the command or file, and the cure.
+    """
 
 
 class TooFewRunsError(FedschedError, ValueError):

@@ -41,7 +41,10 @@ class UnfitError(ValueError):
 
 
 def pack(tree: Plain) -> bytes:
-    """Return a tree as compressed bytes, which `unpack` reads; int64 arrays are stored as a narrower type if it fits."""
+    """Return a tree as compressed bytes, which `unpack` reads; int64 arrays are written in a narrower type if it fits.
+
+    Raise a TypeError for an array of another type than int64, float64, bool and uint64.
+    """
     arrays: list[bytes] = []
     text = json.dumps(_apart(tree, arrays), separators=(",", ":")).encode()
     return zlib.compress(b"".join([HEAD.pack(len(text)), text, *arrays]), QUICK)

@@ -1,6 +1,6 @@
 """Shortcuts: results that numba's front end computes repeatedly are computed once, only while our code is compiled.
 
-Each replaces a function of numba or llvmlite and returns the same; none changes the compiled code.
+Each shortcut replaces a function of numba or llvmlite and returns the same; none changes the compiled code.
 """
 
 from __future__ import annotations

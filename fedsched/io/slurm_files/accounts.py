@@ -295,8 +295,8 @@ def _clusters_meant(found: Accounts, said: dict[str, str]) -> list[str]:
 def _modify(found: Accounts, kind: str, words: list[str], where: str) -> None:
     """Apply a command `modify KIND where ... set ...`: set values in the entries that fit (all if none is named).
 
-    The word `where` may be missing or follow `set ...`, and a QOS may be named after `set`. Raise a TraceError if there
-    is no `set`, or no entry of that name.
+    The word `where` may be missing or follow `set ...`, and a QOS may be named after `set`; an unknown QOS is added.
+    Raise a TraceError if there is no `set`, or no account, user or cluster of that name.
     """
     small = [word.lower() for word in words]
     if "set" not in small:

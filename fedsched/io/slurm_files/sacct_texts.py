@@ -173,7 +173,7 @@ class Texts:
 
 
 def _arrays(read: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-    """Return each job's label "array": 17%5 if at most 5 tasks of its array 17 may run at once; "" if unlimited."""
+    """Return each job's label "array": 17%5 if at most 5 tasks of its array 17 may run at once; "" for other jobs."""
     together = read[PREFIX + "together"]
     said = np.full(together.size, "", dtype=object)
     cluster = read.get("cluster", np.zeros(together.size))

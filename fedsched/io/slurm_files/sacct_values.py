@@ -50,7 +50,7 @@ _SEPARATORS = [4, 7, 10, 13, 16]
 
 
 def number_of(text: str) -> float:
-    """Return the number in a text; -infinity for a word such as "Unknown", infinity for "UNLIMITED"; else NaN."""
+    """Return the number in a text; -infinity for "Unknown" and the like, infinity for "UNLIMITED", NaN for others."""
     return WORDS.get(text.lower(), float(text) if _NUMBER.fullmatch(text) else math.nan)
 
 
@@ -125,7 +125,10 @@ def values_of(texts: list[str], value: Callable[[str], float]) -> Column:
 
 
 def times_of(texts: list[str]) -> Column:
-    """Return the seconds since 1970 for each time, without regard to time zones; -infinity if unknown, else NaN."""
+    """Return the seconds since 1970 for each time as written, without time zones.
+
+    A word such as "Unknown" gives -infinity, and an unreadable text NaN.
+    """
     if set(map(len, texts)) == {19} and (joined := "".join(texts)).isascii():
         signs = np.frombuffer(joined.encode(), dtype=np.uint8).reshape(-1, 19).astype(np.int64)
         digits = signs[:, _DIGITS] - ord("0")

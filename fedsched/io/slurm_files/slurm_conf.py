@@ -67,7 +67,10 @@ class SlurmConf:
         return self.parameters.get("clustername", "cluster")
 
     def hosts_of_partition(self, name: str) -> list[str]:
-        """Return the hosts of a partition, in the order of the file's nodes; raise if no NodeName line names one."""
+        """Return the hosts of a partition, in the order of the file's nodes.
+
+        Raise a FederationError if the partition has a host that no NodeName line names.
+        """
         line = self.partitions[name]
         named: dict[str, None] = {}
         for word in _split(line.words.get("nodes", "")):
