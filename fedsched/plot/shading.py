@@ -62,7 +62,7 @@ def split(first: NDArray[np.int64], last: NDArray[np.int64], blocks: Sequence[in
 
 
 def largest(sizes: NDArray[np.float64], most: int) -> NDArray[np.bool_]:
-    """Return a mask of the `most` largest sizes, or of all if there are fewer; of equal sizes the first are taken."""
+    """Return a mask of the `most` largest sizes, or of all if there are fewer; of equal sizes the first come first."""
     found = np.zeros(sizes.size, dtype=np.bool_)
     found[np.argsort(-sizes, kind="stable")[:most]] = True
     return found

@@ -41,7 +41,8 @@ _MEMORY = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)([KMGT]?)B?", re.ASCII | re.IGNOR
 class Submission(NamedTuple):
     """A job of an event file: times in seconds, and the cores, memory (MiB) and GPUs of each task.
 
-    One task may stand for everything that the job has on a node. `together` is the number of tasks per node, 0 if any.
+    One task may stand for everything that the job has on a node. `together` is the number of tasks per node; 0 means
+    that any number will do.
     """
 
     submit: float

@@ -281,7 +281,7 @@ def not_modelled_of(section: str, said: Mapping[str, str]) -> Iterator[tuple[Key
 
 
 def counts(section: str, name: str) -> bool:
-    """Return whether a word in the list of a key (`section`) needs a note: it is not modelled, or Slurm has no such."""
+    """Return whether a word in the list of the key `section` needs a note: it is not modelled, or not Slurm's."""
     key = KEYS[section].get(name)
     return (key is None or key.standing is Treatment.NOT_MODELLED) and name not in NOTHING
 

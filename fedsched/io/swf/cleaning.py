@@ -148,7 +148,7 @@ def workload_of_log(raw: RawLog, path: str | PathLike[str], how: Cleaning) -> Wo
 
 
 def with_cancellations(raw: RawLog) -> tuple[RawLog, int]:
-    """Return the log with rows of jobs that were cancelled in the queue made to jobs, and the number of these rows.
+    """Return the log, with rows of jobs that were cancelled in the queue made into jobs, and their number.
 
     Such a row has status 5, no run time, a wait and a requested time. The job gets its requested time as run time, and
     its column `cancel_at` is the end of its wait.
