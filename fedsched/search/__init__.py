@@ -1,4 +1,7 @@
-"""Searches over plans: encodings and their operators, the methods, and the run that drives them."""
+"""Searches over plans: encodings and their operators, the methods, and the run that drives them.
+
+A plan is a queue order with caps on each job's nodes, a dispatch rule and a placement rule; a simulation evaluates it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
 """Encodings of plans, as rows of whole numbers or of keys: decoding, repair, crossover and mutation.
 
-It takes rows, and returns rows that keep every rule of the problem.
+The operators leave feasible rows: caps are within their limits, and every job fits on the empty federation.
 """

@@ -27,7 +27,10 @@ SWAP_SHARE = 0.25  # share of the moves of order that swap two jobs; the others 
 
 
 def first_assignments(run: Run, size: int) -> Ints:
-    """Return the run's seeds as assignments, and random assignments besides: at least `size` in all."""
+    """Return first plans as assignments: the run's seeds, then random ones; at least `size` if there is time.
+
+    If there is not, drop seeds first, then random ones, and set `run.too_few` if fewer than `size` remain.
+    """
     wanted = random_beside(run, size)
     room = run.first_plans_in_time(wanted)
     run.too_few |= room < size
@@ -37,9 +40,10 @@ def first_assignments(run: Run, size: int) -> Ints:
 
 
 def assigned(run: Run, rows: Ints) -> Ints:
-    """Return assignments that repeat these plans: jobs in the order of their starts, on the nodes that they had.
+    """Return plans as feasible assignments that repeat their schedules, with the default rules.
 
-    A plan with caps that leave a choice of nodes is simulated to find its nodes.
+    If a plan's caps leave a choice of nodes, it is simulated, which counts as an evaluation. Its caps become the
+    nodes that the jobs got, and its order that of their starts.
     """
     problem = run.problem
     layout, (fits, tasks) = problem.layout, places_on(problem.problem, np.arange(problem.layout.jobs))
@@ -57,7 +61,10 @@ def assigned(run: Run, rows: Ints) -> Ints:
 
 
 def random_assignments(problem: PackedProblem, count: int, rng: np.random.Generator) -> Ints:
-    """Return assignments in random orders, with each job on random clusters: the next one takes what does not fit."""
+    """Return `count` feasible assignments in random orders, with each job on random clusters.
+
+    A job's tasks fill one cluster; those that do not fit go to the next one.
+    """
     jobs = problem.layout.jobs
     orders = rng.permuted(np.tile(np.arange(jobs), (count, 1)), axis=1)
     caps = _on_random_clusters(problem, np.tile(np.arange(jobs), count), rng).reshape(count, jobs, -1)
@@ -66,7 +73,10 @@ def random_assignments(problem: PackedProblem, count: int, rng: np.random.Genera
 
 
 def reassigned(problem: PackedProblem, rows: Ints, moves: Ints, *, seed: int, generation: int) -> Ints:
-    """Return the assignments, each changed in place by its number of random moves, of jobs in the queue or of tasks."""
+    """Change each row in place by its number of random moves, `moves[row]`, repair it, and return all rows.
+
+    A move changes the order (it swaps two jobs or moves one), or puts tasks of one job on other groups.
+    """
     rng = np.random.default_rng([seed, generation, MOVES])
     jobs = problem.layout.jobs
     orders, caps = problem.layout.orders(rows), problem.layout.caps(rows)
@@ -106,7 +116,10 @@ def _move_tasks(counts: Ints, limits: Ints, fits: Ints, tasks: int, rng: np.rand
 
 
 def _on_random_clusters(problem: PackedProblem, jobs: Ints, rng: np.random.Generator) -> Ints:
-    """Return the node counts of jobs that fill the clusters, and the groups within each, in a random order per job."""
+    """Return the node counts (jobs × groups) of jobs that fill clusters one after the other until all tasks fit.
+
+    The order of the clusters, and of the groups within each, is random for each job.
+    """
     groups, limits = problem.problem.groups, problem.space.limits[jobs]
     turn = rng.random((len(jobs), groups.uplink.size))[:, groups.cluster]  # the random key of each group's cluster
     order = np.lexsort((rng.random(limits.shape), turn), axis=1)

@@ -42,7 +42,7 @@ CURE = "leave the slack out (dataclasses.replace(workload, slack=None); fedsched
 
 
 class Delays(NamedTuple):
-    """The limits of delays in plans, for each job."""
+    """The limits of the delays in plans: each job's longest delay, the time it counts from, and the earliest start."""
 
     slack: Ints  # the longest delay, in whole seconds
     since: Floats  # the time from which its delay counts
@@ -50,16 +50,19 @@ class Delays(NamedTuple):
 
     @property
     def choosers(self) -> Ints:
-        """Return the jobs that may be put off."""
+        """Return the indices of the jobs that a plan may put off: those with at least one second of slack."""
         return np.flatnonzero(self.slack > 0)
 
     def moments(self, delays: Ints) -> Floats:
-        """Return the jobs' earliest starts with these delays."""
+        """Return each job's earliest start in seconds under these delays; a job with delay 0 keeps its own."""
         return np.where(delays > 0, np.maximum(self.earliest, self.since + delays), self.earliest)
 
 
 def delays_on(workload: Workload, federation: Federation, t0: float, running: Ints) -> Delays | None:
-    """Return the limits of the jobs' delays; None if no job has a second of slack."""
+    """Return the limits of the jobs' delays; None if no job has a second of slack.
+
+    Running jobs get no slack. Raise if the workload or federation has a feature that does not go with slack.
+    """
     slack = np.floor(slack_of(workload)).astype(np.int64)
     slack[running] = 0
     if not slack.any():
@@ -70,7 +73,7 @@ def delays_on(workload: Workload, federation: Federation, t0: float, running: In
 
 
 def with_writable_begins(problem: Problem, delays: Delays) -> tuple[Problem, Floats]:
-    """Return a problem with its own array of earliest starts, at first without delays, and a writable view of it."""
+    """Return the problem with its own array of earliest starts, at first without delays, and that array to write to."""
     assert problem.extras is not None
     moments = delays.earliest.copy()
     precedence = problem.extras.precedence._replace(earliest=read_only(moments))
@@ -81,16 +84,17 @@ def with_writable_begins(problem: Problem, delays: Delays) -> tuple[Problem, Flo
 
 
 def random_delays(delays: Delays, count: int, rng: np.random.Generator) -> Ints:
-    """Return random delays for `count` plans; about half of the jobs are put off."""
+    """Return random delays for `count` plans (plans × jobs), in seconds within the slack; about half of them are 0."""
     drawn = rng.integers(0, delays.slack + 1, size=(count, delays.slack.size))
     return np.where(rng.random(drawn.shape) < 0.5, drawn, 0)
 
 
 def cheapest_delays(problem: PackedProblem) -> list[Ints]:
-    """Return delays for first plans, one array for each tariff: each job runs in its cheapest interval, as if alone.
+    """Return delays in seconds for first plans, one array for each priced objective: each job in its cheapest interval.
 
-    The interval is as long as the job's run time on reference nodes. Its cost is the mean over the clusters that the
-    job may run on. It is tried at the job's earliest start, at its latest, and if it begins or ends at a signal's step.
+    The list is empty if plans delay no jobs or no objective is priced. The interval is as long as the job's run
+    time on reference nodes. Its cost is the mean over the clusters that the job may run on, as if the job ran
+    alone. It is tried at the job's earliest start, at its latest, and if it begins or ends at a signal's step.
     """
     delays, pricing = problem.delays, problem.pricing
     if delays is None or pricing is None:
@@ -142,7 +146,7 @@ def _cheapest_begins(
 
 
 def cross_delays(layout: PlanLayout, parents: Ints, pairs: Ints, children: Ints, *, seed: int, generation: int) -> None:
-    """Give each job of each child its delay in one of the parents, at random."""
+    """Set each child's delays in place: each job gets its delay in one of the two parents, at random."""
     rng = np.random.default_rng([STREAM, seed, generation])
     theirs = layout.delays(parents)
     from_first = rng.random((len(pairs), layout.jobs)) < 0.5
@@ -150,7 +154,10 @@ def cross_delays(layout: PlanLayout, parents: Ints, pairs: Ints, children: Ints,
 
 
 def mutate_delays(delays: Delays, layout: PlanLayout, rows: Ints, moves: Ints, *, seed: int, generation: int) -> None:
-    """Give some jobs new delays, in place: with a fixed chance for each of a plan's moves."""
+    """Give random jobs new delays, in place: each of a plan's `moves` changes one delay with a fixed chance.
+
+    A new delay is close to the old one, random within the slack, or 0.
+    """
     rng = np.random.default_rng([STREAM, seed, generation])
     row = np.repeat(np.arange(len(rows)), rng.binomial(moves, MOVED))
     job = rng.choice(delays.choosers, size=row.size)
@@ -164,7 +171,7 @@ def mutate_delays(delays: Delays, layout: PlanLayout, rows: Ints, moves: Ints, *
 
 
 def refuse_slack(info: MethodInfo, objectives: Objectives) -> None:
-    """Refuse jobs with slack if the method cannot delay jobs, or if no objective is better for a delay."""
+    """Raise ValueError, for jobs with slack, if no objective can gain by delays or the method cannot delay jobs."""
     if not objectives.priced:
         raise ValueError(
             f"objectives={objectives.names}: jobs have slack, but none of these gains by a delay; choose one of "

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PlanLayout(Layout):
-    """The positions of the parts of a row: the engine's, which kernels read, then `delays (n)` in whole seconds."""
+    """The positions of the parts in a row: order, caps, rules and shapes, which kernels read; then delays in seconds.
+
+    Shapes and delays are there only if plans choose them.
+    """
 
     delayed: bool = False  # whether rows have delays
 
@@ -32,7 +35,7 @@ class PlanLayout(Layout):
 
     @property
     def length(self) -> int:
-        """Return the number of a row's elements."""
+        """Return the number of elements of a row, delays included."""
         return self.read + self.jobs * self.delayed
 
     def choices(self, rows: Ints) -> Ints:
@@ -46,7 +49,7 @@ class PlanLayout(Layout):
     def pack(
         self, orders: Ints, caps: Ints, rules: Ints, choices: Ints | None = None, delays: Ints | None = None
     ) -> Ints:
-        """Return rows made of their parts; without `delays` no job is put off."""
+        """Return rows made of their parts; without `delays` no job is put off. A layout without delays ignores them."""
         rows = Layout.pack(self, orders, caps, rules, choices)
         if not self.delayed:
             return rows
@@ -59,7 +62,7 @@ ANY_NODES = tuple(int(x) for x in (Placement.FASTEST, Placement.BEST_FIT, Placem
 
 @by_reference
 class Space(NamedTuple):
-    """The search kernels' data besides the Problem."""
+    """What the search kernels read besides the Problem: each job's limits by group, the nodes, the allowed rules."""
 
     common: Common
     limits: Ints  # jobs × groups: caps that forbid nothing; a row's jobs are the problem's first ones
@@ -79,13 +82,17 @@ def _fits_empty(problem: Problem, space: Space, row: Ints, j: int, state: State)
 
 @inlined
 def takes_any_nodes(placement: int) -> bool:
-    """Return whether a placement rule places every job with enough allowed nodes, wherever they are."""
+    """Return whether a placement rule can place every job on any allowed nodes that are enough, wherever they are."""
     return placement in ANY_NODES
 
 
 @inlined
 def keep_placeable(problem: Problem, space: Space, row: Ints, j: int, state: State) -> None:
-    """Do as `make_placeable` if caps are within their limits, but faster: for most jobs it only adds up the caps."""
+    """Do as `make_placeable` for a job with caps within their limits, but faster.
+
+    If the sum of its caps shows that the job fits, nothing else is done. Jobs with different numbers of tasks per
+    node always go through `make_placeable`.
+    """
     jobs, groups = space.limits.shape
     base = jobs + j * groups
     tasks = tasks_in(space.common.shapes, problem, groups, row, j)
@@ -108,7 +115,10 @@ def keep_placeable(problem: Problem, space: Space, row: Ints, j: int, state: Sta
 
 @part
 def make_placeable(problem: Problem, space: Space, row: Ints, j: int, state: State) -> None:
-    """Allow a job whole groups again, the least forbidden first, until it fits on the empty federation."""
+    """Clip a job's caps in the row to 0…limit; then raise them until the job fits on the empty federation.
+
+    A group's cap is raised to its limit at once, the group with the smallest forbidden share first.
+    """
     jobs, groups = space.limits.shape
     base = jobs + j * groups
     allowed = 0
@@ -136,7 +146,7 @@ def make_placeable(problem: Problem, space: Space, row: Ints, j: int, state: Sta
 
 @kernel
 def repair(problem: Problem, space: Space, rows: Ints, state: State) -> None:
-    """Make every row feasible: caps within their limits, and each job placeable on the empty federation."""
+    """Make every row feasible, in place: caps within their limits, each job placeable on the empty federation."""
     for c in range(rows.shape[0]):
         for j in range(space.limits.shape[0]):
             make_placeable(problem, space, rows[c], j, state)

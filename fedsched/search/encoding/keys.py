@@ -1,4 +1,7 @@
-"""Compiled operators on genomes of keys: the move of a particle swarm, and crossover."""
+"""Compiled operators on genomes of keys: the move of a particle swarm, and crossover.
+
+A genome holds one number in [0, 1] for each job, by which the queue is sorted, and weights that forbid nodes.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ def fly_keys(
     seed: int,
     generation: int,
 ) -> None:
-    """Move every particle, in place, towards its own best and its leader; positions stay in [0, 1]."""
+    """Update velocities, and move every particle in place towards its own best and its leader; stay within [0, 1]."""
     for p in range(positions.shape[0]):
         begin_stream(stream, seed, generation, p)
         leader = leader_of[p]

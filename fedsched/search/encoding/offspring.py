@@ -1,6 +1,6 @@
 """Offspring of plans: the compiled operators applied to arrays of rows, for the genetic methods and the adapters.
 
-Not in `operators`: kernels import that module, and are compiled anew when anything that it imports changes.
+These functions are not in `operators`: kernels import that module, and are compiled anew when its imports change.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 def crossed(problem: PackedProblem, parents: Ints, pairs: Ints, *, seed: int, generation: int) -> Ints:
-    """Return one child for each pair of row numbers: order crossover; each job's caps and delay from one parent."""
+    """Return one feasible child for each pair of row numbers of `parents`, by order crossover of the queues.
+
+    Each job's caps, shape and delay come from either parent at random, as do the rules.
+    """
     children = np.empty((len(pairs), problem.layout.length), dtype=np.int64)
     packed, space, state = problem.seat()
     cross_rows(
@@ -39,7 +42,10 @@ def crossed(problem: PackedProblem, parents: Ints, pairs: Ints, *, seed: int, ge
 
 
 def mutated(problem: PackedProblem, rows: Ints, moves: Ints, *, seed: int, generation: int) -> Ints:
-    """Return the rows, each changed in place by its number of random moves."""
+    """Change each row in place by its number of random moves, `moves[row]`, and return the rows.
+
+    With slack, some moves also give a job a new delay.
+    """
     packed, space, state = problem.seat()
     mutate_rows(
         packed,
@@ -58,6 +64,6 @@ def mutated(problem: PackedProblem, rows: Ints, moves: Ints, *, seed: int, gener
 
 
 def tournament(fitness: Floats | Ints, count: int, rng: np.random.Generator) -> Ints:
-    """Return `count` winners of binary tournaments; less fitness wins, ties go to the first drawn."""
+    """Return the indices of `count` winners of binary tournaments; less fitness wins, ties go to the first drawn."""
     a, b = rng.integers(0, len(fitness), size=(2, count))
     return np.where(fitness[b] < fitness[a], b, a)

@@ -84,7 +84,11 @@ def cross_rows(
     generation: int,
     state: State,
 ) -> None:
-    """Fill one child for each pair of parents (pairs × 2 row numbers); each pair has its own random stream."""
+    """Fill one row of `children` for each pair of parents (pairs × 2 row numbers), and make it feasible.
+
+    The order is crossed; each job's caps and shape, and the rules, come from either parent. Each pair has its own
+    random stream.
+    """
     jobs, groups = space.limits.shape
     placement = jobs * (1 + groups) + 1
     for c in range(pairs.shape[0]):
@@ -261,7 +265,10 @@ def _move_shape(
 
 @part
 def move(problem: Problem, space: Space, row: Ints, ends: Floats, stream: Stream, state: State) -> None:
-    """Change a plan in place by one random move; it stays feasible. `ends`: the jobs' ends as far as known."""
+    """Change a plan in place by one random move of order, caps, rules or a shape; it stays feasible.
+
+    `ends` holds the jobs' ends as far as known: jobs that end late are moved more often.
+    """
     jobs, groups = space.limits.shape
     if _move_shape(space.common.shapes, problem, space, row, ends, stream, state):
         return
@@ -290,7 +297,7 @@ def mutate_rows(
     generation: int,
     state: State,
 ) -> None:
-    """Change each row by its number of moves; each row has its own random stream."""
+    """Change each row in place by its number of random moves, `moves[row]`; each row has its own random stream."""
     for c in range(rows.shape[0]):
         begin_stream(stream, seed, generation, c)
         for _ in range(moves[c]):

@@ -1,4 +1,4 @@
-"""The shapes that plans may choose for jobs on this federation, and what follows for plans [49]."""
+"""The shapes (task counts with run times) that plans may choose for jobs, and the limits that follow for plans [49]."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Choices(NamedTuple):
-    """The shapes that plans may choose, and their limits."""
+    """The shapes that plans may choose on one federation, with the nodes they take at most and the usable rules."""
 
     shapes: Shapes
     which: Ints  # index of each of these shapes among its job's alternatives
@@ -36,7 +36,10 @@ class Choices(NamedTuple):
 
 
 def choices_on(workload: Workload, federation: Federation, reading: Reading, t0: float) -> Choices:
-    """Return the shapes that the federation can hold; plans cannot choose others."""
+    """Return the shapes that the federation can hold, which are all that plans may choose.
+
+    Raise InfeasibleError if no job has more than one.
+    """
     each, _, which, table, row_of = possible = possible_shapes(workload, federation, t0=t0)
     problem = pack(each, federation, reading=reading, t0=t0)
     most = most_of_groups(problem, np.arange(len(each)), each.tasks)

@@ -1,4 +1,4 @@
 """The search methods: GA, PSO, NSGA-II, MPSO-FGA, memetic, local searches, and islands of them.
 
-They take a problem and a seed, and evaluate plans step by step.
+A method is made for a run, which has the problem and the seed, and evaluates plans step by step.
 """

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 
 def pymoo_problem(problem: PackedProblem) -> Problem:
-    """Return the problem for pymoo: real vectors in [0, 1] (n keys, n·G weights), with all objectives at once.
+    """Return the search problem as a pymoo Problem over vectors in [0, 1], with all objectives at once.
 
+    A vector has n keys, which sort the n jobs, and n·G weights, which forbid nodes of the G groups to jobs.
     `problem.rows_of_keys(result.X)` returns the plans of a pymoo result, `problem.schedule(row)` a plan's schedule.
 
     Parameters
@@ -39,7 +40,7 @@ def pymoo_problem(problem: PackedProblem) -> Problem:
     from pymoo.core.problem import Problem
 
     class PlanKeys(Problem):  # type: ignore[misc]
-        """Genomes of keys, evaluated as a whole population."""
+        """A pymoo Problem that evaluates a whole population of genomes of keys at once."""
 
         def __init__(self) -> None:
             super().__init__(
@@ -127,12 +128,12 @@ def deap_individual_toolbox(problem: PackedProblem, *, seed: int = 0) -> base.To
     seed = seed_of("deap_individual_toolbox", seed)
 
     class Fitness(base.Fitness):  # type: ignore[misc]
-        """All objectives, minimised."""
+        """A DEAP fitness that minimises all objectives."""
 
         weights = (-1.0,) * len(problem.objectives.names)
 
     class Individual(np.ndarray):
-        """A row and its fitness."""
+        """A plan's row as an array, with a DEAP fitness."""
 
         fitness: Fitness
 

@@ -1,4 +1,4 @@
-"""The genetic algorithms of the thesis: GA on DEAP (operators: Toolbox, record: Logbook), and NSGA-II (MOGA)."""
+"""Two genetic algorithms: GA on DEAP (operators: Toolbox, record: Logbook), and NSGA-II (MOGA)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ REDRAWN = 0.3  # share of the jobs that get new caps in a redraw
 
 
 class Encoding(NamedTuple):
-    """How genomes encode a job's nodes: a maker of first plans in this encoding, and a mutation that keeps to it."""
+    """How genomes encode a job's nodes: a function that makes first plans, and a mutation that keeps the encoding."""
 
     first: Callable[[Run, int], Ints]
     mutated: Callable[..., Ints]  # as `variation.mutated`
@@ -48,7 +48,7 @@ ENCODINGS = {
 
 
 class Genetic:
-    """A generational genetic algorithm: binary tournament, order crossover, mutation, two elites."""
+    """A generational genetic algorithm: binary tournament, order crossover, mutation; the two best plans survive."""
 
     def __init__(self, run: Run, *, encoding: str = "blacklist", redraw: Redraw | None = None) -> None:
         from deap import tools
@@ -61,7 +61,10 @@ class Genetic:
         self.logbook = tools.Logbook()
 
     def step(self, run: Run) -> bool:
-        """Make the first population, or the next generation."""
+        """Evaluate the first population or the next generation, log its best and mean value, and return True.
+
+        Raise BudgetSpent if there is no time for all children.
+        """
         toolbox = self._toolbox(run)
         if self._generation == 0:
             rows = self._first_rows(run)
@@ -82,7 +85,7 @@ class Genetic:
         return {"generation": self._generation, "rows": self._rows, "values": self._values, "record": record}
 
     def restore(self, saved: Saved, run: Run) -> None:
-        """Continue with a saved population."""
+        """Continue with a saved population, its generation number and its logbook."""
         self._generation = saved.whole("generation")
         count = POPULATION if self._generation else 0
         self._rows = saved_plans(saved, "rows", run.problem, count)
@@ -136,7 +139,10 @@ class Genetic:
 
 
 def favour_fast_groups(problem: PackedProblem) -> Redraw:
-    """Return a redraw of some jobs' caps: a group stays allowed with probability ∝ 1/its predicted time cost."""
+    """Return a function that changes rows in place: random jobs get new caps that favour fast groups.
+
+    A redrawn job keeps a group with a probability of the job's least predicted time cost over the group's.
+    """
     cost = costs_by_group(problem.problem, problem.space.limits)
     chance = cost.min(axis=1, keepdims=True) / cost
 
@@ -156,7 +162,7 @@ def ga(run: Run, encoding: str = "blacklist") -> Genetic:
 
 
 def ga_slowdown(run: Run) -> Genetic:
-    """Return the genetic algorithm with blacklists that favour fast groups."""
+    """Return the genetic algorithm with random redraws of caps, which favour groups of little predicted slowdown."""
     return Genetic(run, redraw=favour_fast_groups(run.problem))
 
 
@@ -168,7 +174,7 @@ class Moga:
         self._generation = 0
 
     def step(self, run: Run) -> bool:
-        """Make the first population, or the next generation."""
+        """Evaluate the first population, or breed and select the next generation; return True."""
         if self._population is None:
             rows = first_population(run, POPULATION)
             self._population = Population(rows, run.evaluate(rows), POPULATION)
@@ -187,7 +193,7 @@ class Moga:
         }
 
     def restore(self, saved: Saved, run: Run) -> None:
-        """Continue with a saved population."""
+        """Continue with a saved population and its generation number."""
         self._generation = saved.whole("generation")
         population = saved.maybe("population")
         self._population = None if population is None else Population.of(population, run.problem, POPULATION)

@@ -59,7 +59,7 @@ class Island:
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """One epoch of an island, as a task for a worker; large parts are packed."""
+    """One epoch of an island (a stretch of its budget), as a task for a worker; large parts are packed."""
 
     problem: PackedProblem
     info: MethodInfo
@@ -84,12 +84,12 @@ class Epoch:
 
 @dataclass(frozen=True, slots=True)
 class EpochEnd:
-    """Stop at the end of an epoch; the island's budget goes on."""
+    """A stopping rule that ends an epoch when the island has made `evaluations` in all; its budget goes on."""
 
     evaluations: int
 
     def __call__(self, run: Run) -> str | None:
-        """Return the reason to stop, or None."""
+        """Return "the epoch ends" if the run has made `evaluations` or more; else None."""
         return "the epoch ends" if run.evaluations >= self.evaluations else None
 
 
@@ -117,7 +117,10 @@ class Archipelago:
         self._found = [nothing] * islands  # each island's archive, from which the next one gets plans
 
     def step(self, run: Run) -> bool:
-        """Run one epoch of every island, then collect the plans that they have found."""
+        """Run one epoch of every island that has not ended, collect the plans found, and return whether one goes on.
+
+        Raise BudgetSpent if no epoch had time, and CutShort if an island was lost with its worker.
+        """
         alive = self._alive(run)
         self._leave_in_time(run)
         seeds = self._packed(run, alive)
@@ -148,7 +151,10 @@ class Archipelago:
         return bool(self._alive(run))
 
     def _leave_in_time(self, run: Run) -> None:
-        """Raise BudgetSpent if the time left is shorter than the last epoch's time for sending and collecting."""
+        """Raise BudgetSpent if less time is left than the last epoch took to send and collect islands.
+
+        Do nothing while the archive is empty.
+        """
         if run.beyond(run.cut_at - self._home - self._carried) and len(run.archive):
             raise BudgetSpent
 
@@ -159,7 +165,10 @@ class Archipelago:
         self._plan_takes, self._carried = landing.plan_takes, landing.carried
 
     def _packed(self, run: Run, alive: Sequence[int]) -> bytes:
-        """Return the packed seeds; the time for packing them is the first estimate of the time for collecting plans."""
+        """Return the seeds, packed for the islands; an empty pack if each has begun, as only first epochs need seeds.
+
+        The time for packing is the first estimate of the time for collecting plans.
+        """
         if all(self._islands[k].state for k in alive):
             self._seeds = NOTHING  # they are needed only in an island's first epoch
         elif self._seeds is NOTHING:
@@ -171,7 +180,10 @@ class Archipelago:
         return self._seeds
 
     def _patience(self, run: Run) -> float:
-        """Return for how many seconds to wait for an epoch."""
+        """Return for how many seconds to wait for an epoch.
+
+        It is inf without a budget in seconds, or if late tasks may not be left to the executor.
+        """
         if run.seconds_given is None or not self.may_be_left:
             return math.inf
         return max(run.seconds_given - run.seconds, 0.0) + GRACE + GRACE_SHARE * run.seconds_given
@@ -259,7 +271,10 @@ class Archipelago:
     def _result(
         self, run: Run, k: int, epoch: Epoch, future: Future[EpochResult | EpochError]
     ) -> EpochResult | EpochError | None:
-        """Return the result of an epoch; None if it comes too late."""
+        """Return the result of an epoch; None if it comes too late.
+
+        If a worker or the executor fails, the epoch is submitted once more; then raise.
+        """
         for trial in range(1, TRIALS + 1):
             try:
                 return result_of(self.executor, future, seconds=self._patience(run))
@@ -287,7 +302,7 @@ class Archipelago:
 
 @dataclass(frozen=True, slots=True)
 class EpochResult:
-    """A worker's result: the island, and its archive's packed plans and values; empty if there was no time."""
+    """A worker's result: the island after the epoch, and its archive's packed plans; empty bytes if time was over."""
 
     island: Island
     archive: bytes = b""
@@ -298,7 +313,10 @@ class EpochResult:
 
 @dataclass(frozen=True, slots=True)
 class EpochError:
-    """A worker's result if the search raises, mostly in a user's objective: it is no failure of the worker."""
+    """A worker's result if the search itself raised an error, mostly in a user's objective.
+
+    The worker did not fail, so the epoch is not repeated.
+    """
 
     error: Exception
 
@@ -315,7 +333,10 @@ class EpochError:
 
 
 def run_epoch(epoch: Epoch) -> EpochResult | EpochError:
-    """Run an epoch in a worker; return the island after it, or the error that the search raised."""
+    """Run an epoch in a worker; return the island after it, or the error that the search raised.
+
+    A MemoryError is raised, as another worker may have more memory.
+    """
     try:
         with compiling() as compiled:
             return _run_epoch(epoch, EpochClock(epoch, compiled))
@@ -342,7 +363,7 @@ class EpochClock:
         return self._over - self.clock.elapsed
 
     def end(self) -> None:
-        """Note the end of the search."""
+        """Store the present time as the end of the search."""
         self._ended = self.clock.elapsed
 
     @property
@@ -398,7 +419,7 @@ def _run_epoch(epoch: Epoch, turn: EpochClock) -> EpochResult:
 
 
 def _resume(saved: Saved, run: Run, info: MethodInfo) -> Method:
-    """Restore a run's state after its last epoch, and return its method."""
+    """Restore a run from the saved state of its last epoch, and return its method, restored too."""
     run.restore(saved.part("run"))
     method = info.make(run)
     method.restore(saved.part("method"), run)
@@ -427,6 +448,6 @@ def _pickles(epoch: Epoch) -> bool:
 
 
 def emigrants(rows: list[Ints], values: Floats) -> tuple[list[Ints], Floats]:
-    """Return a few plans that represent an archive: the extremes and the least crowded ones."""
+    """Return at most four plans of an archive and their values: the extremes and the least crowded ones."""
     chosen = least_crowded(values, EMIGRANTS)
     return [rows[k] for k in chosen.tolist()], values[chosen]

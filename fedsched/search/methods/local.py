@@ -19,7 +19,7 @@ STALE = 5000  # trials without a better plan after which hill climbing restarts
 
 
 class SingleWalk:
-    """One walk from the best of the first plans; hill climbing restarts from a random plan when it is stuck."""
+    """A method of one walk, from the best of the first plans; hill climbing restarts from a random plan when stuck."""
 
     def __init__(self, run: Run, accept: Accept) -> None:
         self._walkers = Walkers(run, members=1, accept=accept, greatest_share=0.0)
@@ -30,7 +30,10 @@ class SingleWalk:
             self._walkers.cool(0, HOT, (COLD / HOT) ** (1.0 / budget))
 
     def step(self, run: Run) -> bool:
-        """Evaluate the first plans, or continue the walk."""
+        """Evaluate the first plans, or continue the walk by some trials; return True.
+
+        Hill climbing first restarts if it has found nothing better for 5000 trials.
+        """
         if not self._begun:
             rows = run.first_rows(max(len(run.seeds), FIRST))
             values = run.evaluate(rows)
@@ -65,18 +68,18 @@ def annealing(run: Run) -> SingleWalk:
 
 
 def hill_climbing(run: Run) -> SingleWalk:
-    """Return hill climbing with restarts."""
+    """Return hill climbing, which restarts from a random plan when it is stuck."""
     return SingleWalk(run, Accept.BETTER)
 
 
 class RandomPlans:
-    """Random plans, one batch a step: the baseline of every search."""
+    """The method that evaluates random plans, one batch a step: a baseline for every search."""
 
     def __init__(self, run: Run) -> None:
         self._batch = 0
 
     def step(self, run: Run) -> bool:
-        """Evaluate another batch."""
+        """Evaluate another batch of random plans; return True."""
         self._batch += 1
         run.evaluate(run.problem.random_rows(run.plans_in_time(BATCH), run.generator(self._batch)))
         return True
@@ -86,5 +89,5 @@ class RandomPlans:
         return {"batch": self._batch}
 
     def restore(self, saved: Saved, run: Run) -> None:
-        """Continue with the next batch."""
+        """Restore the number of batches, so that the next step draws the next batch."""
         self._batch = saved.whole("batch")

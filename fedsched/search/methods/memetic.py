@@ -1,8 +1,9 @@
-"""The memetic search: a breeding population, and late-acceptance walks from its best plans.
+"""The memetic search: a population that breeds, and walks with late acceptance from its best plans.
 
-These are its sides. Each gets a share of the budget by its recent gains. If the machine splits into units, a third side
-walks over plans that keep each job within one unit: its trials cost less. If makespan alone is sought and jobs are few,
-one more side removes some jobs from a plan and reinserts them; when it is stuck, it rebuilds the whole plan at random.
+It has two to four kinds of search ("sides"), and divides the budget among them by their recent gains. The first two are
+breeding and walking. If the machine splits into units, a third side walks over plans that keep each job within one
+unit: its trials cost less. If makespan alone is sought and jobs are few, another side removes some jobs from a plan and
+reinserts them. When that side is stuck, it rebuilds the whole plan at random.
 """
 
 from __future__ import annotations
@@ -41,10 +42,10 @@ MEMORY = 0.9  # weight of a side's earlier gains in each new stretch
 
 
 class Memetic:
-    """A population and walkers, which start from plans of any side; the walkers' plans do not enter the population.
+    """The method of a population and walkers; walkers start from plans of any side, and do not feed the population.
 
-    With one objective all walkers minimise it. With several, each walker has its own weights of the objectives, and all
-    non-dominated plans on its way are kept.
+    With one objective all walkers minimise it. With several, each walker has its own weights of the objectives, and
+    all non-dominated plans on its way are kept.
     """
 
     def __init__(self, run: Run) -> None:
@@ -75,7 +76,7 @@ class Memetic:
         self.rebuilders = Rebuilders(run, members=1, late=_look_back(trials)) if can_rebuild(run.problem) else None
 
     def step(self, run: Run) -> bool:
-        """Evaluate the first plans, or run one side for a stretch."""
+        """Evaluate the first plans, or run the side that is furthest below its share for a stretch; return True."""
         if self._population is None:
             self._begin(run)
             return True
@@ -100,7 +101,7 @@ class Memetic:
         return True
 
     def state(self) -> dict[str, Plain]:
-        """Return the population, the walkers, and each side's gains."""
+        """Return the population, the walkers of all sides, and each side's budget used and gains."""
         begun = self._population is not None
         return {
             "generation": self._generation,
@@ -115,7 +116,7 @@ class Memetic:
         }
 
     def restore(self, saved: Saved, run: Run) -> None:
-        """Continue from a saved state; start afresh if it has no population."""
+        """Continue from a saved state; do nothing if it has no population."""
         population, walkers = saved.maybe("population"), saved.maybe("walkers")
         if population is None or walkers is None:
             return
@@ -246,7 +247,7 @@ class Memetic:
                 self.walkers.place(k, rows[best], values[best])
 
     def welcome(self, rows: Sequence[Ints], values: Floats) -> None:
-        """Take up plans from another island, if they are good enough for the population or the walkers."""
+        """Take up plans from another island: walkers move to better ones, and the population keeps the good ones."""
         self._follow(rows, values)
         if self._population is not None:
             self._population.survive(rows, values)
@@ -258,7 +259,7 @@ def _look_back(trials: float) -> int:
 
 
 def _used(run: Run) -> float:
-    """Return how much of its budget a run has used: evaluations, or seconds if that is its only budget."""
+    """Return how much of its budget a run has used: seconds if only seconds are limited, else evaluations."""
     return run.seconds if run.total is None and run.seconds_given is not None else run.evaluations
 
 
@@ -267,7 +268,10 @@ def _one_of_the_best(scores: Floats, rng: np.random.Generator) -> int:
 
 
 def directions(members: int, objectives: int) -> Floats:
-    """Return one weight vector for each walker, evenly spread between the objectives, corners included."""
+    """Return one vector of objective weights for each walker, evenly spread, nearly single-objective ones included.
+
+    With one objective all weights are 1.
+    """
     if objectives == 1:
         return np.ones((members, 1))
     if objectives == 2:

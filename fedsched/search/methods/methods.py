@@ -1,4 +1,4 @@
-"""The registry of search methods: names, default objectives, and makers."""
+"""The registry of search methods, with names, default objectives and makers, and the interface of a method."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Method(Protocol):
-    """A search in steps; each step gets the run. Its state is plain data: arrays, numbers, words.
+    """The interface of a search method: it advances in steps, each of which gets the run that evaluates plans.
+
+    Its state is plain data: arrays, numbers, words.
 
     Examples
     --------
@@ -39,7 +41,7 @@ class Method(Protocol):
     """
 
     def step(self, run: Run) -> bool:
-        """Do one generation, or the like, and return whether there is more to do."""
+        """Do one part of the search, such as a generation, and return whether there is more to do."""
         ...
 
     def state(self) -> dict[str, Plain]:
@@ -61,7 +63,7 @@ class Method(Protocol):
 
 @runtime_checkable
 class Welcoming(Protocol):
-    """A method that accepts plans from another island.
+    """The interface of a search method that accepts plans from another island.
 
     Examples
     --------
@@ -86,7 +88,7 @@ class Welcoming(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MethodInfo:
-    """The registry's entry of a method.
+    """The registry's entry of a search method.
 
     Parameters
     ----------
@@ -125,7 +127,7 @@ class MethodInfo:
     sides: int = 1  # kinds of search that take turns, each with its own kernels
 
     def make(self, run: Run) -> Method:
-        """Return the method, ready for its first step."""
+        """Return a new method for a run, ready for its first step."""
         maker: Callable[..., Method]
         if isinstance(self.maker, str):
             module, _, name = self.maker.partition(":")
@@ -136,21 +138,27 @@ class MethodInfo:
 
     @property
     def title(self) -> str:
-        """Return the name, with the encoding if that is not the usual one."""
+        """Return the method's name, followed by "(encoding)" if the encoding is not the usual one."""
         return f"{self.name} ({self.encoding})" if self.encoding else self.name
 
     @property
     def takes_shapes(self) -> bool:
-        """Return whether its plans can choose the jobs' shapes."""
+        """Return whether plans can choose the jobs' shapes: the method works on rows in the usual encoding."""
         return self.rows and not self.encoding
 
     @property
     def shares_nodes(self) -> bool:
-        """Return whether it can plan on nodes that jobs share: it must pass rows, which are simulated as a whole."""
+        """Return whether the method can plan on shared nodes.
+
+        It must take shapes, and must not simulate plans in its own kernels.
+        """
         return self.takes_shapes and not self.walks
 
     def encoded(self, encoding: str | None) -> MethodInfo:
-        """Return the method with this encoding of plans; None: the usual one."""
+        """Return the entry with this encoding of plans; None stands for the usual one.
+
+        Raise ValueError if the method has no such encoding, or no choice of encodings.
+        """
         if encoding is None:
             return self
         if not self.encodings:
@@ -192,7 +200,10 @@ ALIASES: Mapping[str, str] = MappingProxyType({"auto": "memetic", "nsga2": "moga
 
 
 def method_named(name: str) -> MethodInfo:
-    """Return the method of that name or alias, which may be another installed package's."""
+    """Return the registry's entry of a method by its name or alias, or one that another installed package offers.
+
+    Case does not matter.
+    """
     if not isinstance(name, str):
         raise TypeError(f"method={shortened(repr(name))} must be the name of one search, as 'memetic'.")
     known = ALIASES.get(name.lower(), name.lower())
@@ -205,7 +216,10 @@ def is_method(name: str) -> bool:
 
 
 def _offered_method(name: str) -> MethodInfo:
-    """Return the method that another installed package offers by this name: see `fedsched.core.plugins`."""
+    """Return the entry of a method that another installed package offers by this name: see `fedsched.core.plugins`.
+
+    A mere callable becomes an entry with the objective makespan. Raise an error if no package offers it.
+    """
     one, found = plugin("method", GROUP, name, [*METHODS, *ALIASES])
     if isinstance(found, MethodInfo):
         return replace(found, name=one.name.lower())

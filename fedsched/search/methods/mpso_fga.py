@@ -33,19 +33,22 @@ CHANCE = np.array(
 
 
 def memberships(x: ArrayLike) -> Floats:
-    """Return the memberships of inputs in [−1, 1] in negative, zero and positive (triangles), in the last axis."""
+    """Return how far inputs in [−1, 1] are negative, zero and positive: three fuzzy degrees in a new last axis.
+
+    The degrees are triangles from 0 to 1; inputs beyond ±1 are clipped.
+    """
     x = np.clip(np.asarray(x, dtype=np.float64), -1.0, 1.0)
     return np.stack([np.maximum(0.0, -x), 1.0 - np.abs(x), np.maximum(0.0, x)], axis=-1)
 
 
 def promotion(first: ArrayLike, second: ArrayLike) -> Floats:
-    """Return the probability of promotion for progress in both objectives, in [−1, 1]: the rules' weighted mean."""
+    """Return the probability of promotion for progress in two objectives, each in [−1, 1]: the rules' weighted mean."""
     strength = memberships(first)[..., :, None] * memberships(second)[..., None, :]  # AND is the product
     return (strength * CHANCE).sum(axis=(-2, -1)) / strength.sum(axis=(-2, -1))
 
 
 def progress(values: Floats, best: Floats) -> Floats:
-    """Return the relative improvement over a personal best, clipped and scaled to [−1, 1]."""
+    """Return the relative improvement over personal bests, clipped to ±20 % and scaled to [−1, 1]."""
     relative = (best - values) / np.where(best == 0.0, 1.0, np.abs(best))
     return np.clip(relative, -SPAN, SPAN) / SPAN
 
@@ -55,7 +58,7 @@ ARCHIVE = 50
 
 
 class SwarmFuzzyGenetic:
-    """The hybrid method: particles fly towards leaders, and children of promoted particles replace the worst."""
+    """The hybrid method: particles fly towards leaders; children of promoted particles replace the worst particles."""
 
     def __init__(self, run: Run) -> None:
         self._particles: Particles | None = None
@@ -65,7 +68,10 @@ class SwarmFuzzyGenetic:
         self._steps = 0
 
     def step(self, run: Run) -> bool:
-        """Make the first swarm, or do one iteration."""
+        """Make the first swarm; later, move it once, and breed children of the promoted particles. Return True.
+
+        Raise ValueError if there is only one objective.
+        """
         problem = run.problem
         if len(problem.objectives.names) < 2:
             raise ValueError(f"mpso-fga needs two objectives, not {problem.objectives.names}; pso-ea takes one.")
@@ -86,7 +92,7 @@ class SwarmFuzzyGenetic:
         return True
 
     def state(self) -> dict[str, Plain]:
-        """Return the swarm, its values and its archive."""
+        """Return the number of steps, the swarm, its values and its archive of non-dominated genomes."""
         return {
             "steps": self._steps,
             "particles": None if self._particles is None else self._particles.state(),
@@ -96,7 +102,7 @@ class SwarmFuzzyGenetic:
         }
 
     def restore(self, saved: Saved, run: Run) -> None:
-        """Continue with a saved swarm."""
+        """Continue with a saved swarm; raise UnfitError if its archive has no genome or too many."""
         self._steps = saved.whole("steps")
         particles, problem = saved.maybe("particles"), run.problem
         if particles is None:
@@ -158,7 +164,10 @@ class SwarmFuzzyGenetic:
 
 
 def crossed_keys(problem: PackedProblem, parents: Floats, mates: Ints, *, seed: int, generation: int) -> Floats:
-    """Return one child for each parent and its mate (a row): order crossover of the ranking, blend of the weights."""
+    """Return one child for each parent genome and its mate; `mates` holds the mates' rows in `parents`.
+
+    The ranking of the keys is crossed (order crossover), and the weights are blended.
+    """
     jobs = problem.layout.jobs
     orders = np.argsort(parents[:, :jobs], axis=1, kind="stable")
     children = np.empty_like(parents)

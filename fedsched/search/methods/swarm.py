@@ -1,4 +1,4 @@
-"""The particle swarm of the thesis (PSO-EA) on genomes of keys."""
+"""The particle swarm PSO-EA on genomes of keys: numbers in [0, 1] that rank jobs and forbid nodes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SWARM = 40
 
 
 class Particles:
-    """Positions, velocities and personal bests of a swarm, and its movement."""
+    """The positions, velocities and personal bests of a swarm's particles, each of which is a genome of keys."""
 
     def __init__(self, positions: Floats, values: Floats) -> None:
         self.positions = positions
@@ -39,22 +39,22 @@ class Particles:
 
     @classmethod
     def of(cls, saved: Saved, problem: PackedProblem, *values: int) -> Particles:
-        """Return particles from a saved state; `values` is the shape of their values, the swarm's size first."""
+        """Return particles from a saved state; `values` is the shape of their values, the number of particles first."""
         particles = cls(saved_keys(saved, "positions", problem, values[0]), saved.floats("own_values", values))
         particles.velocities = saved.floats("velocities", particles.positions.shape, -FASTEST, FASTEST)
         particles.own = saved_keys(saved, "own", problem, values[0])
         return particles
 
     def fly(self, leaders: Floats, leader_of: Ints, *, seed: int, step: int) -> None:
-        """Move every particle towards its own best and its leader, a row of `leaders`."""
+        """Move every particle, in place, towards its own best and its leader; `leader_of` has its row of `leaders`."""
         stream = np.zeros(1, dtype=np.uint64)
         fly_keys(self.positions, self.velocities, self.own, leaders, leader_of, stream, seed, step)
 
 
 def first_keys(run: Run, size: int) -> tuple[Floats, Floats]:
-    """Return first genomes and their values: as many seeds as there is time for, and random ones besides.
+    """Return at least `size` first genomes and their values: the seeds for which there is time, and random plans.
 
-    Raise BudgetSpent if there is no time for a swarm of that size.
+    Evaluate them all. Raise BudgetSpent if there is no time for a swarm of that size.
     """
     random = run.random_rows(max(size - len(run.seeds), size // 4))
     room = run.first_plans_in_time(len(random))
@@ -67,7 +67,10 @@ def first_keys(run: Run, size: int) -> tuple[Floats, Floats]:
 
 
 def evaluated_keys(run: Run, keys: Floats) -> Floats:
-    """Return the objective values of genomes, repaired in place; raise BudgetSpent if there is no time for all."""
+    """Return the objective values of genomes, and repair their weights in place.
+
+    If there is no time for all, evaluate the first ones, for the archive, and raise BudgetSpent.
+    """
     room = run.plans_in_time(len(keys))
     if room == len(keys):
         return run.evaluate(run.problem.rows_of_keys(keys))
@@ -76,14 +79,14 @@ def evaluated_keys(run: Run, keys: Floats) -> Floats:
 
 
 class ParticleSwarm:
-    """Global-best particle swarm optimisation of the weighted sum of the objectives."""
+    """The method of global-best particle swarm optimisation, on the weighted sum of the objectives."""
 
     def __init__(self, run: Run) -> None:
         self._particles: Particles | None = None
         self._steps = 0
 
     def step(self, run: Run) -> bool:
-        """Make the first swarm, or move it once."""
+        """Make the first swarm, or move it once and update the personal bests; return True."""
         if self._particles is None:
             keys, found = first_keys(run, SWARM)
             values = run.scalar(found)

@@ -1,4 +1,4 @@
 """The problem of a search: a package of jobs on a federation, with objectives and the machine's units.
 
-It takes a workload and a federation, and returns the arrays on which plans are evaluated.
+A problem is made of a workload and a federation; it has the arrays on which plans are evaluated.
 """

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 def _instant(
     tasks: int, groups: Ints, first: int, last: int, limit: Ints, begin: Ints, free: Floats, head: Ints
 ) -> float:
-    """Return when `tasks` allowed nodes are free on the groups at places `first` .. `last` − 1 of a list."""
+    """Return the time from which `tasks` nodes are free on the groups at places `first` .. `last` − 1 of a list.
+
+    At most `limit[g]` nodes of group g count; inf if the groups have too few. `head` is scratch memory.
+    """
     for i in range(first, last):
         head[groups[i]] = 0
     now = -np.inf
@@ -35,7 +38,7 @@ def _instant(
 
 @part
 def _occupy(free: Floats, first: int, last: int, taken: int, until: float) -> None:
-    """Occupy the `taken` nodes that are free first until `until`; the times stay in rising order."""
+    """Set the first `taken` of the free times from `first` to `last` to `until`, and keep them in rising order."""
     if taken == 0:
         return
     i = first + taken
@@ -50,10 +53,11 @@ def _occupy(free: Floats, first: int, last: int, taken: int, until: float) -> No
 def bind(
     problem: Problem, limits: Ints, order: Ints, begin: Ints, free: Floats, head: Ints, caps: Ints, start: Floats
 ) -> None:
-    """Fill each job's caps and predicted start, job by job in the given order.
+    """Fill each job's caps and predicted start, in the queue's order, and occupy the nodes that it takes.
 
-    `free[begin[g]:begin[g + 1]]` are the times from which the nodes of group g are free, rising. `limits` has one row
-    more than there are jobs: all nodes of each group. A job that fits no single cluster keeps its limits as caps.
+    `free[begin[g]:begin[g + 1]]` are the times from which the nodes of group g are free, rising. `limits` has one
+    row more than there are jobs: all nodes of each group. A job that fits no single cluster keeps its limits as
+    caps, and occupies no nodes.
     """
     groups = problem.groups
     every = limits[problem.submit.size]

@@ -1,6 +1,6 @@
 """Objectives of a search: metrics, or a user's functions of metrics; several at once, or as a weighted sum.
 
-Those that follow from the federation's signals (cost, carbon) are priced by `pricing_for` [65].
+The objectives that follow from the federation's signals (cost, carbon) are priced by `pricing_for` [65].
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ SOUGHT = tuple(name for name in NAMES if name not in NOT_SOUGHT or name in PRICE
 
 @dataclass(frozen=True, slots=True)
 class Objectives:
-    """The values to minimise (utilisation: maximise), with weights for a single value.
+    """The values that a search minimises (utilisation: maximises), with their weights in a weighted sum.
 
-    Each objective is the name of a metric, or of a user's function. A function gets the metrics of all plans by name,
-    `{"makespan": array, "energy": array, …}`, and returns one finite value for each plan: fronts and weighted sums need
-    finite distances between plans.
+    Each objective is the name of a metric, or of a user's function. A function gets the metrics of all plans by
+    name, `{"makespan": array, "energy": array, …}`, and returns one finite value for each plan. Fronts and weighted
+    sums need finite distances between plans.
 
     Parameters
     ----------
@@ -101,7 +101,10 @@ class Objectives:
 
     @property
     def columns(self) -> Ints:
-        """Return the objectives' columns in a metric row, for kernels; raise if kernels cannot compute one."""
+        """Return the objectives' columns in a metric row, for kernels.
+
+        Raise ValueError if kernels cannot compute an objective, or if there is a deadline.
+        """
         if self.latest < math.inf:
             raise ValueError(
                 "Compiled walks (memetic, sa, hc) do not keep a deadline; take method='moga' for several "
@@ -121,21 +124,24 @@ class Objectives:
 
     @property
     def uncompiled(self) -> tuple[str, ...]:
-        """Return the objectives that no kernel computes: a user's functions, and those made of signals."""
+        """Return the names of objectives that no kernel computes: a user's functions, and those made of signals."""
         return tuple(name for name in self.names if name in (*self.functions, *self.priced))
 
     @property
     def priced(self) -> tuple[str, ...]:
-        """Return the objectives made of signals, which may gain by delays."""
+        """Return the names of the objectives made of signals (such as cost), which may gain by delays."""
         return tuple(name for name in self.names if name in PRICED and name not in self.functions)
 
     @property
     def signs(self) -> Floats:
-        """Return −1 for maximised objectives, else 1: values are metrics times signs."""
+        """Return one sign for each objective: −1 if it is maximised, else 1. Values are metrics times signs."""
         return signs_of(self.names)
 
     def values(self, metrics: Floats) -> Floats:
-        """Return the values to minimise, from metric rows."""
+        """Return the values to minimise (plans × objectives) from metric rows; maximised ones are negated.
+
+        Raise ValueError if a user's function returns another shape or a value that is not finite.
+        """
         if not self.functions:
             return metrics[..., self._places] * self.signs
         columns = Named("metric", {name: metrics[..., k] for k, name in enumerate(NAMES)})
@@ -144,12 +150,16 @@ class Objectives:
     def sought(self, metrics: Floats) -> Floats:
         """Return the values by which plans are compared; a plan that misses the deadline is valued by its lateness.
 
-        So every plan that keeps the deadline is better than every other, and of the others the earliest is best.
+        So every plan that keeps the deadline is better than every other, and of the others the earliest is
+        best.
         """
         return self.behind_late(self.values(metrics), metrics)
 
     def behind_late(self, values: Floats, metrics: Floats) -> Floats:
-        """Return the values by which plans are compared, from their values and metric rows."""
+        """Return the values, but with values above 1e18 in each row of a plan that misses the deadline.
+
+        Such a value grows with the lateness. Without a deadline the values are returned unchanged.
+        """
         if self.latest == math.inf:
             return values
         late = lateness(metrics[..., Column.MAKESPAN], self.latest)[..., None]
@@ -174,19 +184,19 @@ class Objectives:
         return values
 
     def index(self, name: str) -> int:
-        """Return the index of an objective."""
+        """Return the place of an objective among the names; raise an error if it is not there."""
         if name not in self.names:
             raise unknown_name("objective", name, self.names)
         return self.names.index(name)
 
 
 def lateness(makespan: Floats, latest: float) -> Floats:
-    """Return by how many seconds makespans exceed the latest one."""
+    """Return the seconds by which each makespan exceeds the latest one; 0 if it does not."""
     return np.maximum(makespan - latest, 0.0)
 
 
 def signs_of(names: Sequence[str]) -> Floats:
-    """Return −1 for maximised metrics, else 1."""
+    """Return one sign for each metric: −1 if it is maximised (utilisation), else 1."""
     return np.array([-1.0 if name in MAXIMISED else 1.0 for name in names])
 
 
@@ -198,13 +208,17 @@ def _name_of(cost: Cost) -> str:
 
 
 def priced_by_signals(names: Sequence[str], pricing: Pricing) -> tuple[str, ...]:
-    """Return which of these metrics follow from the federation's signals."""
+    """Return the names of those metrics that follow from the federation's signals."""
     signals = pricing.federation.signals
     return tuple(name for name in names if name in pricing.tariffs or (name == "peak_watts" and signals))
 
 
 def pricing_for(objectives: Objectives, federation: Federation) -> Pricing | None:
-    """Return the pricing of plans, or None if no objective needs it; raise if the federation lacks a signal for it."""
+    """Return the pricing of plans, or None if no objective needs it.
+
+    Raise InfeasibleError if the federation lacks a signal for an objective, or has downtimes that stop running
+    jobs.
+    """
     asked = objectives.priced
     if not asked:
         return None

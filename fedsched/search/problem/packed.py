@@ -42,7 +42,7 @@ FAR = 2.0**30  # factor of the penalty on each metric for each further job witho
 
 
 class Seat(NamedTuple):
-    """One thread's problem, space and workspace."""
+    """What one thread needs to evaluate plans: its problem, space and workspace."""
 
     problem: Problem
     space: Space
@@ -50,7 +50,7 @@ class Seat(NamedTuple):
 
 
 class PackedProblem:
-    """Jobs to plan on nodes, as arrays: rows in, objective values out.
+    """Jobs to plan on nodes, as arrays: `values` takes plans as rows, and returns their objective values.
 
     Parameters
     ----------
@@ -125,7 +125,10 @@ class PackedProblem:
         self.rank_by_ends()
 
     def rank_by_ends(self) -> None:
-        """Set the penalty for each job more without an end than under first come, first served [48]."""
+        """Set the penalty for each job without an end beyond the number under first come, first served [48].
+
+        The penalty is zero for all plans if no job may miss its end.
+        """
         common = self.space.common._replace(missing=NO_JOB_IS_MISSING, missed=0)
         self._seats, self._lacking = [], self._lacking[:0]
         if self._may_starve or may_miss(self.problem):
@@ -141,11 +144,11 @@ class PackedProblem:
 
     @property
     def may_miss(self) -> bool:
-        """Return whether jobs may have no end in some plan."""
+        """Return whether some plan may leave jobs without an end."""
         return self.space.common.missing.size > 0
 
     def missed(self, finish: Floats) -> int:
-        """Return how many of the jobs that may start or run have no end."""
+        """Return the number of jobs that may start or run and have no end: NaN in `finish`."""
         return self._without_end(finish).size
 
     def misses_sure_jobs(self, *schedules: Schedule) -> bool:
@@ -173,7 +176,7 @@ class PackedProblem:
         return np.nan_to_num(metrics, nan=0.0) + (self.missed(finish) - common.missed) * common.missing
 
     def ends(self, thread: int = 0) -> Floats:
-        """Return each job's end in the plan that a thread has simulated last."""
+        """Return each job's end in the plan that a thread has simulated last; NaN if the job has none."""
         return self.seat(thread).state.finish
 
     @property
@@ -185,7 +188,7 @@ class PackedProblem:
         return self._states
 
     def seat(self, thread: int = 0) -> Seat:
-        """Return a thread's problem, space and workspace, with its own columns for shapes that plans choose."""
+        """Return a thread's problem, space and workspace, with the thread's own arrays for shapes and delays."""
         if not self._seats:
             self._moments = []
             self._seats = [self._seat(state) for state in self.states]
@@ -208,7 +211,7 @@ class PackedProblem:
         return Seat(problem, self.space._replace(common=common), state)
 
     def with_own_workspaces(self, threads: int = 1) -> Self:
-        """Return the same problem with its own workspaces, for another thread or process."""
+        """Return a copy of the problem for another thread or process, which makes its own workspaces."""
         other = copy(self)
         other.threads = threads
         return other
@@ -228,7 +231,10 @@ class PackedProblem:
     # ---- evaluation ---------------------------------------------------------------------------------------------
 
     def metrics(self, rows: Ints) -> Floats:
-        """Return the metric rows of feasible plans, computed on all threads."""
+        """Return the metric rows of feasible plans (plans × metrics), simulated on all threads.
+
+        Raise InfeasibleError if a job of a plan can never start.
+        """
         rows = np.asarray(rows, dtype=np.int64)
         read = np.ascontiguousarray(rows[:, : self.layout.read])
         metrics = np.full((len(rows), len(Column)), np.nan)
@@ -277,7 +283,10 @@ class PackedProblem:
         return self.objectives.sought(self.metrics(rows))
 
     def values_unless(self, rows: Ints, over: Callable[[], bool]) -> tuple[Floats, Ints]:
-        """Return the values and indices of the rows evaluated before `over` is true; it is also asked within rows."""
+        """Return the values of the rows evaluated before `over` returns True, and the indices of these rows.
+
+        `over` is also called while a row is simulated, which then does not count.
+        """
         metrics = np.full((len(rows), len(Column)), np.nan)
         self.seat()
 
@@ -307,7 +316,7 @@ class PackedProblem:
     # ---- rows ---------------------------------------------------------------------------------------------------
 
     def repaired(self, rows: Ints) -> Ints:
-        """Return the rows, made feasible in place.
+        """Make the rows feasible in place, and return them.
 
         Then caps are within limits, delays within slack, and every job fits on the empty federation.
         """
@@ -319,7 +328,7 @@ class PackedProblem:
         return rows
 
     def holds(self, rows: Ints) -> bool:
-        """Return whether the rows are feasible plans, which `repaired` leaves unchanged."""
+        """Return whether all rows are feasible plans: `repaired` would leave them unchanged."""
         layout, space = self.layout, self.space
         caps, rules, choices = layout.caps(rows), layout.rules(rows), layout.choices(rows)
         many = np.ones(0) if self.shapes is None else np.diff(self.shapes.first)
@@ -337,7 +346,8 @@ class PackedProblem:
     def rows_of_keys(self, keys: Floats) -> Ints:
         """Return the plans of genomes of keys; the repaired weights are written back to the genomes.
 
-        A genome is n random keys (the queue order is their ascending rank) and n·G weights.
+        A genome is n keys (the queue order is their ascending rank) and n·G weights, for n jobs and G groups. A
+        weight is the share of the group's nodes that is forbidden to the job.
         """
         jobs = self.layout.jobs
         rows = np.zeros((len(keys), self.layout.length), dtype=np.int64)
@@ -359,7 +369,10 @@ class PackedProblem:
         return keys
 
     def default_rules(self) -> tuple[int, int]:
-        """Return greedy dispatch and `fastest` placement, or the first rule under which every job fits."""
+        """Return the numbers of greedy dispatch and of `fastest` placement.
+
+        If not every job fits under `fastest`, the first usable placement rule takes its place.
+        """
         placements = self.space.placements.tolist()
         fastest = int(Placement.FASTEST)
         return int(Dispatch.GREEDY), fastest if fastest in placements else placements[0]
@@ -372,9 +385,10 @@ class PackedProblem:
         choices: Ints | None = None,
         delays: Ints | Floats | None = None,
     ) -> Ints:
-        """Return one feasible plan made of its parts; by default nothing is forbidden, with the default rules.
+        """Return one feasible plan made of its parts.
 
-        Without `choices` jobs keep their present shapes; without `delays` (in seconds) no job is put off.
+        Without `caps` nothing is forbidden; without `rules` the plan has the default ones. Without `choices`
+        jobs keep their present shapes; without `delays` (in seconds) no job is put off.
 
         Parameters
         ----------
@@ -405,7 +419,9 @@ class PackedProblem:
         return self.repaired(self.layout.pack(permutation[None], limits[None], chosen[None], shapes, late))[0]
 
     def random_rows(self, count: int, rng: np.random.Generator) -> Ints:
-        """Return random plans: random orders, and random whole groups forbidden to about half of the jobs.
+        """Return random feasible plans: random orders, and random whole groups forbidden to about half of the jobs.
+
+        Shapes and delays are random too, if plans choose them.
 
         Parameters
         ----------
@@ -428,7 +444,10 @@ class PackedProblem:
 
 
 def usable_placements(problem: Problem, plan: Plan) -> Ints:
-    """Return the placement rules under which, with the plan's caps, every job fits on the empty federation."""
+    """Return the placement rules under which, with the plan's caps, every job fits on the empty federation.
+
+    The rules are returned as an array of their numbers.
+    """
     state = new_state(problem, needs=Needs.NOTHING, separate_backfill=False)
     rules = [int(rule) for rule in Placement]
     fits = [rule for rule in rules if first_unplaceable(problem, plan._replace(placement=rule), state) < 0]

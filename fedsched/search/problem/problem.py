@@ -52,10 +52,10 @@ if TYPE_CHECKING:
 
 
 class SearchProblem(PackedProblem, Read):
-    """A package of jobs on a federation, as searches see it: rows in, objective values out.
+    """A package of jobs on a federation, as searches see it: plans (rows) in, objective values out.
 
-    It contains what is known at t0. If more happens later (downtimes, cancellations, signals unlike their forecasts),
-    `truth` is the same problem with all of that.
+    It contains what is known at t0. If more happens later (downtimes, cancellations, signals unlike their
+    forecasts), `truth` is the same problem with all of that.
 
     Parameters
     ----------
@@ -190,24 +190,34 @@ class SearchProblem(PackedProblem, Read):
 
     @property
     def truth(self) -> SearchProblem:
-        """Return the problem with all that happens, which scores plans; itself if all of that is known at t0 [48]."""
+        """Return the problem with all that really happens, by which plans are scored at last.
+
+        It is this problem itself if everything is known at t0 [48].
+        """
         return self if self._truth is None else self._truth
 
     @property
     def scores_differ(self) -> bool:
-        """Return whether the values that choose plans may differ from the figures of their schedules."""
+        """Return whether the values that choose plans may differ from the figures of their schedules.
+
+        They may if not everything is known at t0, or if jobs may have no end.
+        """
         return self._truth is not None or self.may_miss
 
     scores_apart = Renamed("scores_differ")
 
     def alternatives_of(self, row: Ints) -> Ints | None:
-        """Return the index of each job's alternative in a plan; None if plans do not choose shapes."""
+        """Return the index of each job's chosen shape among its alternatives; None if plans do not choose shapes."""
         if self.shapes is None or self._which is None:
             return None
         return np.asarray(self._which[self.shapes.first[:-1] + self.layout.choices(row[None])[0]])
 
     def choices_of(self, alternatives: Ints | None) -> Ints | None:
-        """Return a row's choices for these indices of alternatives: the inverse of `alternatives_of`."""
+        """Return a row's choices for these indices of alternatives: the inverse of `alternatives_of`.
+
+        None if plans do not choose shapes or `alternatives` is None. Raise ValueError for an alternative that a
+        job cannot have.
+        """
         if self.shapes is None or self._which is None or alternatives is None:
             return None
         first = self.shapes.first
@@ -241,7 +251,7 @@ class SearchProblem(PackedProblem, Read):
         )
 
     def started(self, row: Ints, *, policy: str = "plan") -> Simulation:
-        """Return the run of a plan, not yet begun; its delays become the jobs' earliest starts (`begin`)."""
+        """Return the simulation of a plan at its begin; the plan's delays become the jobs' earliest starts."""
         order, caps, dispatch, placement = unpack_row(self.layout, row)
         workload, problem = self._jobs, self.problem
         alternatives, delays = self.alternatives_of(row), self.delays_of(row)
@@ -290,7 +300,10 @@ class SearchProblem(PackedProblem, Read):
         *,
         progress: Callable[[int, int], None] | None = None,
     ) -> Simulation:
-        """Return a policy's run of the package, not yet begun."""
+        """Return the simulation of a policy on the package, at its begin.
+
+        Parameters are those of `simulated`.
+        """
         chosen = policy_named(policy)
         return begun(self._jobs, self.federation, chosen, self.problem, self.reading, caps, self.running, progress)
 
@@ -298,7 +311,10 @@ class SearchProblem(PackedProblem, Read):
 def as_package(
     workload: Workload, federation: Federation, submits: str, t0: float | None, running: RunningJobs | None
 ) -> tuple[Workload, float | None]:
-    """Return the jobs as they wait when a search begins, and the origin of time (None: the earliest submit)."""
+    """Return the jobs as they wait when a search begins, and the origin of time (None: the earliest submit).
+
+    Raise if the workload is empty or has a feature that searches do not support.
+    """
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to plan.")
     refuse("optimize", Use(workload, federation))

@@ -60,10 +60,10 @@ NOT_MEASURED = tuple(name for name, value in NOTHING_SATURATES._asdict().items()
 
 
 class SharedRows(PackedProblem):
-    """Rows of plans on shared nodes: caps count tasks, and each plan is one run of the loop for shared nodes.
+    """The evaluation of plans on shared nodes: caps count tasks, and each plan is one run of the loop for shared nodes.
 
-    A job with a fixed number of tasks per node may use a whole group or none of it: a cap on part of a group has no
-    effect.
+    A job with a fixed number of tasks per node may use a whole group or none of it. A cap on part of a group has no
+    effect on such a job.
     """
 
     whole_nodes = False
@@ -83,12 +83,12 @@ class SharedRows(PackedProblem):
         self.rank_by_ends()
 
     def rank_by_ends(self) -> None:
-        """Set the penalty for jobs without an end, once it is set how nodes are shared."""
+        """Set the penalty for jobs without an end; do nothing before `set_sharing` is called."""
         if self._says_who_shares:
             super().rank_by_ends()
 
     def ends(self, thread: int = 0) -> Floats:
-        """Return each job's end in the plan that a thread has simulated last."""
+        """Return each job's end in the plan that a thread has simulated last; NaN if the job has none."""
         return self.trials(thread).state.finish
 
     def __getstate__(self) -> dict[str, Any]:
@@ -99,13 +99,17 @@ class SharedRows(PackedProblem):
         freeze(self._shared)
 
     def trials(self, thread: int = 0) -> Trials:
-        """Return a thread's workspace."""
+        """Return a thread's workspace for runs on shared nodes, made at its first use."""
         while len(self._trials) <= thread:
             self._trials.append(Trials(self.problem, self._shared, self._shortest, **self._present))
         return self._trials[thread]
 
     def plan(self, row: Ints) -> Plan:
-        """Return a row as the loop's Plan."""
+        """Return the Plan that the loop for shared nodes runs for a row.
+
+        Caps on part of a group are lifted for jobs with a fixed number of tasks per node; jobs under node
+        limits get no caps.
+        """
         order, caps, dispatch, placement = unpack_row(self.layout, row)
         limits = self.space.limits
         caps = np.where(self._in_chunks[:, None] & (caps > 0) & (caps < limits), limits, caps)
@@ -240,14 +244,14 @@ class SharedProblem(SharedRows, SearchProblem):
         return other
 
     def bounds(self) -> SharedBounds | None:
-        """Return lower bounds on all schedules of the package; None if jobs may have no end, or be killed."""
+        """Return lower bounds on all schedules; None if some job may never start, have no end, or be killed."""
         some_never_start = self._able.size < self.layout.jobs
         if some_never_start or self.may_miss or kills(self.federation, self.problem.t0):
             return None
         return shared_bounds(self.problem, self._shared, self.federation)
 
     def schedule(self, row: Ints, *, policy: str = "plan") -> Schedule:
-        """Return the schedule of a plan, with each task's node."""
+        """Return the schedule of a plan, with each task's node; raise InfeasibleError if a job can never start."""
         plan, trials = self.plan(row), Trials(self.problem, self._shared, self._shortest)
         if trials.run(plan) == Status.STUCK and not self._ends_so(trials.state):
             raise self._stuck(0)
@@ -269,7 +273,10 @@ class SharedProblem(SharedRows, SearchProblem):
         *,
         progress: Callable[[int, int], None] | None = None,
     ) -> Schedule:
-        """Return a policy's schedule of the package, made with the same knowledge as plans."""
+        """Return a policy's schedule of the package, made with the same knowledge as plans.
+
+        Raise if caps are given or the policy is more than a set of rules.
+        """
         chosen = policy_named(policy)
         if caps is not None or not isinstance(chosen, Rules):
             raise refused("shared nodes", "policies that bind", str(chosen))
@@ -286,7 +293,7 @@ class SharedProblem(SharedRows, SearchProblem):
 
 
 def refuse_to_share(info: MethodInfo) -> None:
-    """Refuse a method that cannot plan on shared nodes."""
+    """Raise ValueError if the method cannot plan on shared nodes."""
     if not info.shares_nodes:
         raise ValueError(
             f"Method {info.title} plans whole nodes only; on nodes that jobs share (sharing=) take moga, ga or "
@@ -305,7 +312,10 @@ def problem_for(
     deadline: float | None = None,
     **how: Any,
 ) -> SearchProblem:
-    """Return the search problem on whole nodes, or with `sharing` on shared nodes."""
+    """Return a SearchProblem on whole nodes, or with `sharing` a SharedProblem on shared nodes.
+
+    On shared nodes `running`, `delays` and `deadline` are ignored.
+    """
     if sharing is None:
         return SearchProblem(workload, federation, objectives, running=running, delays=delays, deadline=deadline, **how)
     if running is not None or delays or deadline is not None:

@@ -1,4 +1,4 @@
-"""Predicted slowdown of jobs on given nodes (eqs. 1.1 to 1.5, 1.7), which guides `ga-slowdown`."""
+"""Predicted slowdown of jobs on given nodes (equations 1.1 to 1.5 and 1.7 of the model), which guides `ga-slowdown`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 def time_costs(problem: Problem, jobs: Ints, counts: Ints) -> Floats:
-    """Return the time costs of jobs on given nodes (jobs × groups), each job alone.
+    """Return each job's time cost on its node counts (jobs × groups) if it runs alone: a factor of its run time.
 
-    A time cost is a factor of the run time. Computing is as slow as the slowest node; communication is as slow as the
-    uplink with the highest ratio of the job's demand to bandwidth. A job that shares no uplink runs exactly runtime ×
-    time cost; one that shares an uplink may run longer.
+    Computing is as slow as the slowest node; communication is as slow as the uplink with the highest ratio of the
+    job's demand to bandwidth. A job that shares no uplink runs exactly runtime × time cost; one that shares an
+    uplink may run longer.
     """
     groups, sigma = problem.groups, problem.sigma[jobs]
     bandwidth = problem.bandwidth[jobs, None]
@@ -37,10 +37,10 @@ def time_costs(problem: Problem, jobs: Ints, counts: Ints) -> Floats:
 
 
 def costs_by_group(problem: Problem, limits: Ints) -> Floats:
-    """Return jobs × groups: the time cost if a job takes as many nodes of that group as it needs and may use.
+    """Return jobs × groups: a job's time cost if it takes as many nodes of that group as it needs and may use.
 
-    Tasks that do not fit there go to the rest of its cluster, then to the second cluster with the least cost, then to
-    the others; in each cluster the fastest groups come first.
+    Tasks that do not fit there go to the rest of its cluster, then to the second cluster with the least cost, then
+    to the others. In each cluster the fastest groups come first. The cost is inf if the job may not use the group.
     """
     groups, (fits, tasks) = problem.groups, places_on(problem, np.arange(len(limits)))
     fast_of = [groups.fast[groups.cluster[groups.fast] == k] for k in range(groups.uplink.size)]
@@ -57,7 +57,7 @@ def costs_by_group(problem: Problem, limits: Ints) -> Floats:
 
 
 def filled(limits: Ints, tasks: Ints, fits: Ints, groups: Iterable[int]) -> Ints:
-    """Return the nodes that jobs take (jobs × groups, within limits) if they fill the groups in this order."""
+    """Return the nodes that jobs take (jobs × groups, within limits) if each fills the groups in the given order."""
     counts, left = np.zeros_like(limits), tasks
     for g in groups:
         counts[:, g] = np.minimum(limits[:, g], -(-left // np.maximum(fits[:, g], 1)))

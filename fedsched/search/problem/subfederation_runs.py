@@ -2,8 +2,8 @@
 
 Under `greedy` with whole instants, clusters without common jobs do not affect each other. A *unit* is one cluster, or
 the clusters that jobs too wide for one may span. A plan that keeps every job within one unit splits into one queue for
-each unit, and a change of one queue is simulated without the others. All jobs are submitted by t0, none runs already,
-and none needs a pool.
+each unit. A change of one queue is simulated without the others. This holds if all jobs are submitted by t0, none runs
+already, and none needs a pool.
 
 A job's *home* is the part of the machine that it may use: one cluster, or a whole unit of several clusters.
 """
@@ -29,7 +29,10 @@ FROM, TO = constant(0), constant(1)  # slots of the (at most two) units that a m
 
 @by_reference
 class Units(NamedTuple):
-    """The machine unit by unit; numbers count within a unit unless stated otherwise."""
+    """The machine unit by unit; a unit is a part of the machine that is simulated on its own.
+
+    Numbers of groups and clusters count within a unit unless stated otherwise.
+    """
 
     groups: Groups  # groups of all units, one unit after the other; `cluster_begin` has begins and end for each unit
     group: Ints  # the federation's number of each of these groups
@@ -46,7 +49,10 @@ class Units(NamedTuple):
 
 @by_reference
 class Parts(NamedTuple):
-    """A plan unit by unit: queues, simulated times and nodes, as they are and as they were before the last move."""
+    """A plan unit by unit: each unit's queue, and the jobs' simulated times and nodes.
+
+    The `old_` arrays have them as they were before the last move.
+    """
 
     queue: Ints  # unit × place
     arrival: Ints  # the same memory, read-only
@@ -68,7 +74,7 @@ class Parts(NamedTuple):
 
 @inlined
 def set_home(units: Units, parts: Parts, j: int, home: int) -> None:
-    """Set a job's home, and its row in the unit's caps."""
+    """Set a job's home (the cluster or unit that it may use), and with it the job's row in the unit's table of caps."""
     parts.home[j] = home
     parts.cap_row[j] = units.option[home] * parts.home.size + j
 
@@ -177,7 +183,7 @@ def _nodes_of(units: Units, u: int) -> int:
 
 @inlined
 def area_of(units: Units, parts: Parts, u: int) -> float:
-    """Return the least node-seconds of a unit's jobs."""
+    """Return the sum of a unit's jobs' least node-seconds."""
     area = 0.0
     for i in range(parts.length[u]):
         area += units.area[u, parts.queue[u, i]]
@@ -196,10 +202,10 @@ def run_unit(
     latest: float,
     ends_alone: bool,
 ) -> int:
-    """Simulate one unit and write its jobs' times and nodes to `parts`; return a Status.
+    """Simulate one unit and write its jobs' times and nodes, and the unit's end, to `parts`; return a Status.
 
-    The Status is MORE if a job must end after `latest`, in seconds from t0: then the simulation stops. With
-    `ends_alone` only the ends are written.
+    The Status is MORE if a job must end more than `latest` seconds after t0: then the simulation stops. With
+    `ends_alone` only the ends are written. The simulated jobs are added to `parts.jobs_run`.
     """
     jobs = space.limits.shape[0]
     first, queued = units.first_group[u], parts.length[u]
@@ -253,7 +259,7 @@ def run_unit(
 
 @inlined
 def last_end(parts: Parts) -> float:
-    """Return the end of the last job of all units."""
+    """Return the end of the last job of all units, as a time in seconds."""
     end = parts.end[0]
     for u in range(1, parts.end.size):
         end = max(end, parts.end[u])
@@ -262,7 +268,7 @@ def last_end(parts: Parts) -> float:
 
 @inlined
 def save_unit(parts: Parts, u: int, slot: int, ends_alone: bool) -> None:
-    """Save a unit's queue and its jobs' times and nodes to a slot."""
+    """Copy a unit's queue, and its jobs' homes, times and nodes, to a slot; with `ends_alone` no starts and nodes."""
     parts.old_end[slot] = parts.end[u]
     for i in range(parts.length[u]):
         j = parts.queue[u, i]
@@ -277,7 +283,10 @@ def save_unit(parts: Parts, u: int, slot: int, ends_alone: bool) -> None:
 
 @inlined
 def restore_unit(units: Units, parts: Parts, u: int, slot: int, length: int, ends_alone: bool) -> None:
-    """Restore a unit from a slot; `length` is the length of its saved queue."""
+    """Copy a unit's queue, and its jobs' homes, times and nodes, back from a slot.
+
+    `length` is the length of the saved queue. With `ends_alone` starts and nodes are left as they are.
+    """
     parts.length[u] = length
     parts.end[u] = parts.old_end[slot]
     for i in range(length):

@@ -1,4 +1,4 @@
-"""The machine cut into units: parts that run as federations of their own in plans that keep jobs within them."""
+"""The machine cut into units: parts that run as federations of their own in plans that keep each job within one."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def units_of(problem: PackedProblem) -> Units | None:
 
 
 def one_unit(problem: PackedProblem) -> Units:
-    """Return the whole machine as one unit; a job's home may be one cluster or all."""
+    """Return the whole machine as one unit; a job's home (the nodes that it may use) is then one cluster or all."""
     return _units([np.arange(problem.problem.groups.uplink.size)], problem)
 
 

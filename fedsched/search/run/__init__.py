@@ -1,4 +1,4 @@
 """One search under way: its budget, archive, history, seeds and checkpoints.
 
-It takes a method, and returns a front of plans when a stopping rule gives a reason.
+A run steps a method until a stopping rule gives a reason; its archive then holds a front of plans.
 """

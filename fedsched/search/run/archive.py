@@ -1,4 +1,4 @@
-"""The archive of non-dominated plans; beyond its capacity the most crowded ones are dropped (NSGA-II's crowding)."""
+"""The archive of a search's non-dominated plans; beyond its capacity it drops the most crowded ones (as NSGA-II)."""
 
 from __future__ import annotations
 
@@ -83,6 +83,8 @@ class Archive:
     def add(self, values: Floats, rows: Sequence[Ints] | Ints | None = None, *, policies: Sequence[str] = ()) -> bool:
         """Offer plans, given as rows or by the names of policies; return whether any was kept.
 
+        Plans with a NaN value are ignored. Kept plans that a new one dominates are dropped.
+
         Parameters
         ----------
         values
@@ -116,7 +118,7 @@ class Archive:
         return changed
 
     def state(self, length: int) -> dict[str, Plain]:
-        """Return the archive's state; `length` is the length of a row."""
+        """Return the archive's content for a checkpoint; `length` is the number of elements of a row."""
         return {
             "values": self.values,
             "rows": np.array(self.rows(), dtype=np.int64).reshape(-1, length),
@@ -125,7 +127,7 @@ class Archive:
         }
 
     def restore(self, saved: Saved, problem: PackedProblem) -> None:
-        """Restore a saved archive."""
+        """Replace the archive's content by a saved one; raise UnfitError if it does not fit the problem."""
         policies = saved.words("policies")
         values = saved_values(saved, "values", problem, len(policies))
         rows = iter(saved_plans(saved, "rows", problem, policies.count("")))
@@ -138,20 +140,23 @@ class Archive:
         self.changes = saved.whole("changes")
 
     def rows(self) -> list[Ints]:
-        """Return the kept rows."""
+        """Return the rows of the kept plans; schedules of policies have none."""
         return [entry.row for entry in self.entries if entry.row is not None]
 
     def plans(self) -> tuple[list[Ints], Floats]:
-        """Return the kept rows and their values."""
+        """Return the kept plans that are rows, and their values; schedules of policies are left out."""
         return self.rows(), self.values[[k for k, entry in enumerate(self.entries) if entry.row is not None]]
 
     def best(self) -> Floats:
-        """Return the least value of each objective."""
+        """Return the least kept value of each objective; inf if the archive is empty."""
         return self.values.min(axis=0) if len(self) else np.full(self.objectives, np.inf)
 
 
 def non_dominated(values: Floats) -> Ints:
-    """Return the indices of the rows that no other row dominates, in order; of equal rows only the first."""
+    """Return the indices of the rows that no other row dominates (less is better), in order.
+
+    Of equal rows only the first counts.
+    """
     if values.shape[1] == 1:
         return np.array([int(np.argmin(values[:, 0]))])
     from moocore import is_nondominated
@@ -162,7 +167,8 @@ def non_dominated(values: Floats) -> Ints:
 def crowding(values: Floats, front: Ints | None = None) -> Floats:
     """Return every point's crowding distance within its front; −1 for all but the first of equal points.
 
-    `front` has the front's number of each point; by default all points are on one front.
+    The extremes of a front have inf. `front` has the front's number of each point; by default all points are on one
+    front.
     """
     front = np.zeros(len(values), dtype=np.int64) if front is None else front
     distance = np.zeros(len(values))
@@ -185,7 +191,7 @@ def crowding(values: Floats, front: Ints | None = None) -> Floats:
 
 
 def least_crowded(values: Floats, count: int) -> Ints:
-    """Return the indices of a front's `count` least crowded points, in order."""
+    """Return the indices of a front's `count` least crowded points in ascending order; all if there are fewer."""
     if len(values) <= count:
         return np.arange(len(values))
     return np.sort(np.argsort(-crowding(values), kind="stable")[:count])

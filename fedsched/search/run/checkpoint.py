@@ -39,7 +39,10 @@ HISTORY = 64 << 20  # most bytes besides plans: history, values, names
 
 
 class Checkpoint:
-    """The file of one search, or of one package after the other; without a path it only collects the packages."""
+    """The checkpoint file of a search, or of the searches of successive packages of a long log.
+
+    Without a path it writes nothing and only collects the packages' results.
+    """
 
     def __init__(
         self, path: str | PathLike[str] | None, problem: SearchProblem, method: str, seed: int, *, islands: int = 1
@@ -71,7 +74,7 @@ class Checkpoint:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Turn errors about the content into errors that name the file."""
+        """A context that turns an UnfitError about the content into an error that names the file."""
         try:
             yield
         except UnfitError as error:
@@ -80,7 +83,10 @@ class Checkpoint:
             raise self._file.refusal(f"not a checkpoint as a search leaves it ({error})") from None
 
     def resume(self, run: Run, method: Method, problem: SearchProblem) -> None:
-        """Restore run and method from the file; if it has no state of this search, leave them unchanged."""
+        """Restore run and method from the file; if it has no state of this search, leave them unchanged.
+
+        Then evaluate some of the archive's plans again, and raise if their values have changed.
+        """
         saved, self._saved = self._saved, None
         if saved is None:
             return
@@ -97,7 +103,10 @@ class Checkpoint:
             self.check(run.problem.objectives, archive.values[kept], np.array(values))
 
     def check(self, objectives: Objectives, before: Floats, now: Floats) -> None:
-        """Raise if plans have other values now: the file's key has only the names of objectives, even of functions."""
+        """Raise if plans have other values than saved ones; do nothing without a file.
+
+        The file's key has only the names of objectives, so it does not notice a changed function.
+        """
         same = np.isclose(now, before, rtol=ROUNDING, atol=0.0).all(axis=0)
         if self._file is not None and not same.all():
             name = objectives.names[int(np.argmin(same))]
@@ -107,16 +116,16 @@ class Checkpoint:
 
     @property
     def saves(self) -> bool:
-        """Return whether there is a file."""
+        """Return whether there is a file to save to."""
         return self._file is not None
 
     def end_package(self, given: dict[str, Plain]) -> None:
-        """Save the result of a package's search, which is not repeated."""
+        """Add the result of a package's search and save it, so that a resumed call does not repeat that search."""
         self.packages.append(Saved(given))
         self._write(None, None)
 
     def save_sometimes(self, run: Run, method: Method) -> None:
-        """Save if the last save is long enough ago and the budget leaves time for it."""
+        """Save if the last save is at least ten seconds ago and the budget leaves time for it."""
         if self._file is None or time.monotonic() - self._saved_at < EVERY_SECONDS:
             return
         takes = self._takes
@@ -126,7 +135,7 @@ class Checkpoint:
             self.save(run, method)
 
     def save(self, run: Run, method: Method) -> None:
-        """Save now; the file is never half-written."""
+        """Save run and method now, and note how long it took; the file is never half-written."""
         began = time.monotonic()
         self._write(run.state(), method.state())
         self._takes = time.monotonic() - began
@@ -140,7 +149,7 @@ class Checkpoint:
 
 
 def _value_of(entry: Entry, problem: SearchProblem) -> Floats:
-    """Return the values of an archive's plan, evaluated again."""
+    """Return the objective values of an archive's plan, or of its policy's schedule, evaluated again."""
     if entry.row is not None:
         return problem.values(entry.row[None])[0]
     schedule = problem.simulated(entry.policy)

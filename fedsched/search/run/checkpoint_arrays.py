@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 
 def saved_plans(saved: Saved, name: str, problem: PackedProblem, count: int | None = None) -> Ints:
-    """Return saved rows; refuse rows that are no plans of the problem, as kernels do not check indices."""
+    """Return a checkpoint's rows; raise UnfitError unless they are feasible plans of the problem.
+
+    Kernels do not check indices. Rows that this process packed itself are not checked.
+    """
     rows = saved.ints(name, (count, problem.layout.length))
     if not saved.own and not problem.holds(rows):
         raise saved.unfit(name, "must hold plans of these jobs")
@@ -19,10 +22,10 @@ def saved_plans(saved: Saved, name: str, problem: PackedProblem, count: int | No
 
 
 def saved_keys(saved: Saved, name: str, problem: PackedProblem, count: int | None = None) -> Floats:
-    """Return saved genomes of keys."""
+    """Return a checkpoint's genomes of keys; raise UnfitError if their shape is wrong or a number is not in [0, 1]."""
     return saved.floats(name, (count, problem.layout.keys_length), 0.0, 1.0)
 
 
 def saved_values(saved: Saved, name: str, problem: PackedProblem, count: int | None = None) -> Floats:
-    """Return saved objective values."""
+    """Return a checkpoint's objective values; raise UnfitError if their shape is wrong."""
     return saved.floats(name, (count, len(problem.objectives.names)))

@@ -1,4 +1,4 @@
-"""The clock of one call: how much of a budget in seconds is used, without compiling and loading, and shares of it."""
+"""The clock of one call: it says how much of a budget in seconds is used, without compiling and loading."""
 
 from __future__ import annotations
 
@@ -17,11 +17,14 @@ AT_ONCE = 1e-9  # seconds: the budget of a part that begins when the time is ove
 
 
 class OutOfTimeError(Exception):
-    """A part's share of the time is used up."""
+    """The error that ends a part of a call if its share of the time is used up."""
 
 
 class Clock:
-    """Seconds since a call began, and their budget; without a budget there is no end."""
+    """The seconds since a call began, and their budget; without a budget there is no end.
+
+    Compiling and loading of kernels do not count.
+    """
 
     def __init__(self, seconds: float | None, watch: Compilation | None = None) -> None:
         self.seconds = seconds
@@ -31,20 +34,20 @@ class Clock:
         self._begun = time.perf_counter()
 
     def spend(self, seconds: float) -> None:
-        """Count seconds that an earlier call has spent, if this call continues it."""
+        """Add seconds that an earlier call has spent, if this call continues it."""
         self._begun -= seconds
 
     def part(self, parts: int, *, kept: float = 0.0) -> Clock:
-        """Return a clock that begins now, for one of `parts` equal shares of the time left.
+        """Return a clock that begins now; its budget is one of `parts` equal shares of the time left.
 
-        `kept` seconds of the share are reserved for other work.
+        `kept` seconds of the share are reserved for other work. Without a budget the new clock has none either.
         """
         left = None if self.seconds is None else max(self.left() / parts - kept, AT_ONCE)
         return Clock(left, self._watch)
 
     @contextmanager
     def warming_up(self) -> Iterator[None]:
-        """Exclude the block's time from the budget: the call compiles and loads its kernels there."""
+        """A context that excludes its block's time from the budget: the call compiles and loads its kernels there."""
         began, compiled = time.perf_counter(), self._compiling
         try:
             yield
@@ -63,15 +66,21 @@ class Clock:
 
     @property
     def elapsed(self) -> float:
-        """Return the seconds that count."""
+        """Return the seconds since the begin that count: without the warm-up and compiling."""
         return time.perf_counter() - self._begun - self.uncounted
 
     def left(self, share: float = 1.0) -> float:
-        """Return the seconds left until this share of the budget is used."""
+        """Return the seconds until this share of the budget is used; inf without a budget.
+
+        It is negative if the share is exceeded.
+        """
         return math.inf if self.seconds is None else share * self.seconds - self.elapsed
 
     def within(self, share: float) -> Callable[[int, int], None] | None:
-        """Return a progress callback that raises an OutOfTimeError once this share is used; None without a budget."""
+        """Return a progress callback that raises OutOfTimeError once this share is used; None without a budget.
+
+        The callback does not raise if all jobs are done.
+        """
         if self.seconds is None:
             return None
 

@@ -36,7 +36,11 @@ FIRST_INSTANTS = 64  # instants of a run's first section; later sections are ada
 def metrics_unless(
     problem: Problem, common: Common, layout: Layout, row: Ints, state: State, metrics: Floats, over: Callable[[], bool]
 ) -> int:
-    """Simulate a plan and fill its metric row; return a Status: MORE if `over` was true before the plan ended."""
+    """Simulate a plan and fill its metric row; return a Status: MORE if `over` was true before the plan ended.
+
+    The row is filled only if the Status is DONE. STUCK means that a job can never start. Between sections of about
+    0.01 s `over` is asked.
+    """
     order, caps, dispatch, placement = unpack_row(layout, row)
     plan = plan_in_order(order, caps, dispatch=dispatch, placement=placement)
     if common.running.rows.size:
@@ -79,7 +83,7 @@ def _eligible(state: State) -> Floats | None:
 
 
 def wasted_in(state: State) -> Wasted:
-    """Return the node-seconds that lost runs have used."""
+    """Return the node-seconds of runs that were lost (killed or run again), from a simulation's state."""
     if state.extras is None:
         return NOTHING_WASTED
     lost = state.extras.lost

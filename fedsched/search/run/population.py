@@ -30,12 +30,12 @@ class Population:
         self._standing = np.arange(len(best))  # each row's position, 0 for the best
 
     def state(self) -> dict[str, Plain]:
-        """Return the plans, their values and their positions by rank and crowding."""
+        """Return the plans, their values and their positions by rank and crowding, for a checkpoint."""
         return {"rows": self.rows, "values": self.values, "standing": self._standing}
 
     @classmethod
     def of(cls, saved: Saved, problem: PackedProblem, size: int) -> Population:
-        """Return the population of a saved state."""
+        """Return the population of a saved state; raise UnfitError if it does not fit the problem."""
         population = cls.__new__(cls)
         population.rows = saved_plans(saved, "rows", problem, size)
         population.values = saved_values(saved, "values", problem, size)
@@ -43,7 +43,10 @@ class Population:
         return population
 
     def children(self, run: Run, generation: int) -> Ints:
-        """Return new children, at most as many as there are parents and as there is time for."""
+        """Return new children by crossover and mutation: at most as many as parents and as there is time for.
+
+        Children that repeat a parent or another child are dropped, but one is always left.
+        """
         rng = run.generator(1 + generation)
         pairs = tournament(self._standing, 2 * len(self.rows), rng).reshape(-1, 2)
         pairs = pairs[: run.plans_in_time(len(pairs))]
@@ -54,7 +57,7 @@ class Population:
         return rows if len(new) == len(rows) else rows[new]
 
     def survive(self, rows: Sequence[Ints] | Ints, values: Floats) -> None:
-        """Replace members by better ones of these plans."""
+        """Keep the best of the members and of these plans, by rank and crowding; the number of members stays."""
         # Rows are large: survivors stay in place, and new rows are copied to the places of dropped ones.
         count = len(self.rows)
         together = np.concatenate([self.values, values])
@@ -71,17 +74,23 @@ class Population:
 
 
 def first_population(run: Run, size: int) -> Ints:
-    """Return the seeds and random plans besides: at least `size` in all, and some random ones in any case."""
+    """Return first plans: the run's seeds, then random plans; at least `size` in all if there is time.
+
+    At least a fifth of `size` are random.
+    """
     return np.concatenate([run.seeds, run.random_rows(random_beside(run, size))])
 
 
 def random_beside(run: Run, size: int) -> int:
-    """Return the number of random plans in a first population of that size."""
+    """Return how many random plans a first population of that size has besides the seeds: at least a fifth of it."""
     return max(size - len(run.seeds), int(RANDOM * size))
 
 
 def by_rank_and_crowding(values: Floats, count: int) -> Ints:
-    """Return the `count` best points: by front, then the least crowded first; repeated points come last."""
+    """Return the indices of the `count` best points: by front, then the least crowded first.
+
+    Repeated points come last in their front.
+    """
     from pymoo.util.nds.non_dominated_sorting import NonDominatedSorting
 
     _, rank = NonDominatedSorting().do(values, return_rank=True)
@@ -89,7 +98,7 @@ def by_rank_and_crowding(values: Floats, count: int) -> Ints:
 
 
 def row_hashes(rows: Ints) -> Ints:
-    """Return a 64-bit hash of each row, a sum of products that wraps round; different rows collide once in 2⁶⁴."""
+    """Return a 64-bit hash of each row, a sum of products that wraps round; different rows rarely have equal ones."""
     factors = np.random.default_rng(rows.shape[1]).integers(np.iinfo(np.int64).max, size=rows.shape[1])
     return rows @ (2 * factors + 1)
 

@@ -1,6 +1,6 @@
 """One search under way: its budget, archive and history, and the loop that steps a method until a rule stops it.
 
-All methods evaluate plans through it.
+All methods evaluate plans through a run.
 """
 
 from __future__ import annotations
@@ -36,11 +36,17 @@ FEWEST_POINTS = 16
 
 
 class BudgetSpent(Exception):
-    """The budget ended within a batch; the plans evaluated so far are in the archive."""
+    """The exception that ends a search if its budget ends within a batch.
+
+    The plans evaluated so far are in the archive.
+    """
 
 
 class CutShort(Exception):
-    """A method cannot go on, and says why; the plans found so far are in the archive."""
+    """The exception of a method that cannot go on; its text says why.
+
+    The plans found so far are in the archive.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +77,10 @@ class Moment:
 
 @dataclass(slots=True)
 class Run:
-    """One search under way.
+    """One search under way: its problem, budget, archive and history.
 
-    A method asks it for first plans (`first_rows`), evaluates rows by `evaluate`, reports own evaluations by `account`,
-    and may read the archive. A checkpoint has all of it except the problem, the rules and the callback.
+    A method asks it for first plans (`first_rows`), evaluates rows by `evaluate`, reports own evaluations by
+    `account`, and may read the archive. A checkpoint has all of it except the problem, the rules and the callback.
 
     Examples
     --------
@@ -111,7 +117,7 @@ class Run:
         self.archive = Archive(len(self.problem.objectives.names))
 
     def begin_clock(self, clock: Clock | None = None) -> None:
-        """Count seconds from now, or by a clock that has begun before and excludes compiling."""
+        """Count the run's seconds from now, or by a clock that has begun before and excludes compiling."""
         self._clock = Clock(None) if clock is None else clock
 
     # ---- budget -------------------------------------------------------------------------------------------------
@@ -123,13 +129,13 @@ class Run:
 
     @property
     def left(self) -> int:
-        """Return how many evaluations the budget still allows."""
+        """Return how many evaluations the budget still allows; the greatest integer if it does not limit them."""
         limits = [rule.evaluations for rule in self.stop if isinstance(rule, MaxEvaluations)]
         return max(0, min(limits, default=np.iinfo(np.int64).max) - self.evaluations)
 
     @property
     def total(self) -> int | None:
-        """Return the evaluation budget, or None if there is none."""
+        """Return the budget in evaluations, or None if there is none."""
         limits = [rule.evaluations for rule in self.stop if isinstance(rule, MaxEvaluations)]
         return min(limits, default=None)
 
@@ -146,13 +152,17 @@ class Run:
         return min((rule.seconds for rule in self.stop if isinstance(rule, MaxSeconds)), default=None)
 
     def reason_to_stop(self) -> str | None:
-        """Return the first rule's reason to stop, or None."""
+        """Return the reason of the first stopping rule that has one, or None."""
         return next((reason for rule in self.stop if (reason := rule(self)) is not None), None)
 
     # ---- evaluation ---------------------------------------------------------------------------------------------
 
     def evaluate(self, rows: Ints) -> Floats:
-        """Return the rows' objective values; raise BudgetSpent if the budget ends before or within them."""
+        """Simulate the rows, count them, offer them to the archive, and return their objective values.
+
+        Raise BudgetSpent if the budget ends before or within them; at least one plan is evaluated if the
+        archive is empty.
+        """
         if self.out_of_time and len(self.archive):  # an empty archive gets a plan in any case
             raise BudgetSpent
         allowed = min(len(rows), self.left)
@@ -167,7 +177,10 @@ class Run:
         return values
 
     def _in_time(self, rows: Ints) -> tuple[Floats, Sequence[Ints] | Ints]:
-        """Return the values of the rows for which there was time, and these rows; at least one if there is no plan."""
+        """Return the values of the rows for which there was time, and these rows.
+
+        If the archive is empty, there is at least one.
+        """
         jobs, threads = self.problem.layout.jobs, self.problem.threads
         step = threads * max(1, plans_in_a_slice(jobs) // FINER)
         parts, ended = [np.zeros((0, len(self.problem.objectives.names)))], [np.zeros(0, dtype=np.int64)]
@@ -187,7 +200,7 @@ class Run:
         return np.concatenate(parts), _chosen(rows, np.concatenate(ended))
 
     def _paced(self, plans: int, seconds: float, threads: int = 1) -> None:
-        """Note how long plans took."""
+        """Update the mean and greatest seconds for each plan by a batch of `plans` that took `seconds`."""
         each = seconds / plans
         self.plan_takes = PACE * each + (1.0 - PACE) * self.plan_takes if self.plan_takes else each
         self._slowest = max(self._slowest, seconds / math.ceil(plans / threads))
@@ -196,7 +209,8 @@ class Run:
     def plans_in_time(self, plans: int, *, share: float = 0.5) -> int:
         """Return for how many of these plans there is time at the recent pace; raise BudgetSpent if for none.
 
-        Evaluating them may take only a share of the time left, as making them takes time too.
+        Evaluating them may take only a share of the time left, as making them takes time too. Without a budget
+        in seconds or a known pace it is all of them. While the archive is empty it is at least 1.
         """
         if self.cut_at == math.inf or not self.plan_takes:
             return plans
@@ -206,13 +220,16 @@ class Run:
         return max(1, min(plans, room))
 
     def first_plans_in_time(self, random: int) -> int:
-        """Return for how many of the seeds and of `random` random plans there is time, if making a plan takes long."""
+        """Return for how many first plans, the seeds and `random` random ones together, there is time.
+
+        They may take a quarter of the time left, as making a plan may take long.
+        """
         return self.plans_in_time(len(self.seeds) + random, share=FIRST_SHARE)
 
     def trials(self, most: int, *, plans: int = 1) -> int:
-        """Return how many trials a walker makes until the next look at the clock; 0 if there is no time for one.
+        """Return how many trials, at most `most`, a walker makes until it looks at the clock again.
 
-        The first trial may take as long as `plans` plans.
+        It is 0 if there is no time for one. The first trial may take as long as `plans` plans.
         """
         slice_of = plans_in_a_slice(self.problem.layout.jobs)
         if self.cut_at == math.inf:
@@ -224,7 +241,7 @@ class Run:
     room, first_room, tried = Renamed("plans_in_time"), Renamed("first_plans_in_time"), Renamed("note_trials")
 
     def note_trials(self, trials: int, began: float) -> None:
-        """Note how long trials took that began at this second of the search."""
+        """Update the pace by a number of trials that began at second `began` of the search and end now."""
         self._paced(trials, self.seconds - began)
 
     @property
@@ -251,14 +268,14 @@ class Run:
             self.improved_at = self.evaluations
 
     def scalar(self, values: Floats) -> Floats:
-        """Return the weighted sum of the objectives, each relative to the reference."""
+        """Return each plan's weighted sum of the objectives, each relative to the reference; weights add up to 1."""
         weights = np.array(self.problem.objectives.weights)
         return (values / np.abs(self.reference)) @ (weights / weights.sum())
 
     # ---- first plans --------------------------------------------------------------------------------------------
 
     def generator(self, purpose: int = 0) -> np.random.Generator:
-        """Return a random generator of this run's seed; each purpose has its own stream."""
+        """Return a new random generator by this run's seed; each number `purpose` has its own stream."""
         return np.random.default_rng([self.seed, purpose])
 
     def first_rows(self, count: int) -> Ints:
@@ -266,7 +283,10 @@ class Run:
         return np.concatenate([self.seeds, self.random_rows(max(count - len(self.seeds), 1))])[:count]
 
     def random_rows(self, count: int) -> Ints:
-        """Return `count` random first plans, or as many as half of the time left allows; at least one."""
+        """Return `count` random first plans, or as many as half of the time left allows; at least one.
+
+        Set `too_few` if there are fewer than `count`.
+        """
         rng = self.generator()
         if self.cut_at == math.inf:
             return self.problem.random_rows(count, rng)
@@ -284,13 +304,16 @@ class Run:
     # ---- history and state --------------------------------------------------------------------------------
 
     def remember(self) -> None:
-        """Add a line to the history if something has changed, and call the callback."""
+        """Add a moment to the history if the best values or hypervolume have changed; then call the callback.
+
+        Without a callback nothing is called.
+        """
         self.note()
         if self.callback is not None:
             self.callback(self)
 
     def note(self) -> None:
-        """Add a line to the history if something has changed."""
+        """Add a moment to the history if the best values or the hypervolume have changed."""
         best = tuple(float(value) for value in self.archive.best())
         volume = self.hypervolume()
         last = self.history[-1] if self.history else None
@@ -298,7 +321,10 @@ class Run:
             self.history.append(Moment(self.evaluations, self.seconds, best, volume))
 
     def hypervolume(self) -> float:
-        """Return the share of the box between bounds and reference that the archive dominates."""
+        """Return the share, 0 to 1, of the box between bounds and reference that the archive dominates.
+
+        It is 0 if no plan is better than the reference in all objectives.
+        """
         if self._volume[0] != self.archive.changes:
             self._volume = (self.archive.changes, self._measured())
         return self._volume[1]
@@ -331,7 +357,7 @@ class Run:
         }
 
     def restore(self, saved: Saved) -> None:
-        """Resume from a checkpoint."""
+        """Resume from a checkpoint's state; the clock goes on from the seconds that were saved."""
         self.archive.restore(saved.part("archive"), self.problem)
         self.evaluations = saved.whole("evaluations")
         self.improved_at = saved.whole("improved_at", most=self.evaluations)
@@ -360,7 +386,7 @@ def history_state(history: Sequence[Moment], objectives: int) -> dict[str, Plain
 
 
 def history_of(saved: Saved, objectives: int) -> list[Moment]:
-    """Return the history of saved arrays."""
+    """Return the history (a list of moments) of saved arrays."""
     evaluations = saved.ints("evaluations", (None,))
     count = len(evaluations)
     columns = (
@@ -377,12 +403,15 @@ CUT_SHORT = "cut short: "
 
 
 def ended_early(reason: str) -> bool:
-    """Return whether a search that ended for this reason had more to do."""
+    """Return whether a stop reason means that the search had more to do: it was interrupted or cut short."""
     return reason == INTERRUPTED or reason.startswith(CUT_SHORT)
 
 
 def drive(run: Run, method: Method, *, after_step: Callable[[Run, Method], None] | None = None) -> str:
-    """Step the method until a rule stops it, its budget ends, it has no more to do, or Ctrl-C; return why."""
+    """Step the method until a rule stops it, its budget ends, it has no more to do, or Ctrl-C; return the reason.
+
+    If the method is cut short, warn and return why. `after_step` is called after each step.
+    """
     try:
         return _driven(run, method, after_step)
     except CutShort as why:

@@ -1,4 +1,4 @@
-"""Stopping rules of a search; each returns its reason to stop."""
+"""Stopping rules of a search; each returns its reason to stop, or None."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class MaxEvaluations:
         object.__setattr__(self, "evaluations", whole("MaxEvaluations", "evaluations", self.evaluations, least=1))
 
     def __call__(self, run: Run) -> str | None:
-        """Return the reason to stop, or None."""
+        """Return "N evaluations" if the run has made as many as allowed; else None."""
         return counted(run.evaluations, "evaluation") if run.evaluations >= self.evaluations else None
 
 
@@ -80,18 +80,18 @@ class MaxSeconds:
             raise ValueError(f"MaxSeconds: seconds={self.seconds!r} must be finite and above 0.")
 
     def __call__(self, run: Run) -> str | None:
-        """Return the reason to stop, or None."""
+        """Return the reason if the seconds are used, or would be by another slice of plans; else None."""
         return self.reason if run.beyond(self.seconds) else None
 
     @property
     def reason(self) -> str:
-        """Return the reason as text."""
+        """Return the reason to stop as text, such as "2.5 s"."""
         return f"{self.seconds:g} s"
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Stop when the first objective has reached a value.
+    """Stop when the best value of the first objective has reached `value`.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class Target:
             raise ValueError(f"Target: target={self.value!r} must be a finite number.")
 
     def __call__(self, run: Run) -> str | None:
-        """Return the reason to stop, or None."""
+        """Return the reason to stop if the best value is at most the target (at least, if maximised); else None."""
         sign = float(run.problem.objectives.signs[0])
         best = float(run.archive.best()[0])
         return f"target {self.value:g} reached" if best <= sign * self.value else None
@@ -142,7 +142,7 @@ class NoProgress:
         object.__setattr__(self, "evaluations", whole("NoProgress", "evaluations", self.evaluations, least=1))
 
     def __call__(self, run: Run) -> str | None:
-        """Return the reason to stop, or None."""
+        """Return the reason to stop if so many evaluations brought no new plan into the archive; else None."""
         still = run.evaluations - run.improved_at
         return f"no progress in {counted(self.evaluations, 'evaluation')}" if still >= self.evaluations else None
 
@@ -150,6 +150,8 @@ class NoProgress:
 @dataclass(frozen=True, slots=True)
 class GapReached:
     """Stop when the first objective is proven to be within `gap` (0.01 is one percent) of the optimum.
+
+    Without a positive lower bound it never stops.
 
     Parameters
     ----------
@@ -171,7 +173,10 @@ class GapReached:
             raise ValueError(f"GapReached: gap={self.gap!r} must be a finite share of at least 0.")
 
     def __call__(self, run: Run) -> str | None:
-        """Return the reason to stop, or None."""
+        """Return the reason to stop if the best value is at most the bound × (1 + gap); else None.
+
+        It is None too if the bound is not above 0.
+        """
         bound = float(run.bounds[0])
         best = float(run.archive.best()[0])
         return f"within {self.gap:.2%} of the bound" if bound > 0 and best <= bound * (1.0 + self.gap) else None

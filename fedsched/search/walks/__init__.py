@@ -1,4 +1,4 @@
 """Compiled walks from one plan to a better one: descent, per-cluster walks, ruin and recreate.
 
-They take a plan, and return the best plan of the walk.
+A walk keeps its current and its best plan in arrays of the caller.
 """

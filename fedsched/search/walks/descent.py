@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Accept(IntEnum):
-    """Which trials replace the current plan."""
+    """The rule by which a trial (a changed plan) replaces the current plan."""
 
     LATE = 0  # those not worse than the plan `late.size` trials ago
     BETTER = 1  # those not worse than the current plan: hill climbing
@@ -29,7 +29,10 @@ class Accept(IntEnum):
 
 @by_reference
 class Goal(NamedTuple):
-    """The value that a descent minimises: shares of the greatest weighted distance from the ideal, and of their sum."""
+    """The single value that a descent minimises, and the rule of acceptance.
+
+    It is a mean of the greatest weighted distance of an objective from its ideal and of the sum of these distances.
+    """
 
     columns: Ints
     signs: Floats
@@ -43,7 +46,7 @@ class Goal(NamedTuple):
 
 @by_reference
 class Walker(NamedTuple):
-    """One descent's state, in arrays of the caller, so that it can be stopped and resumed."""
+    """One descent's state, in arrays of the caller, so that the descent can be stopped and resumed."""
 
     current: Ints
     trial: Ints
@@ -62,7 +65,7 @@ class Walker(NamedTuple):
 
 @inlined
 def scalar(goal: Goal, metrics: Floats) -> float:
-    """Return the single value of a metric row that the descent minimises."""
+    """Return the value of a metric row that the descent minimises: a mean of greatest and summed distance."""
     greatest = -np.inf
     total = 0.0
     for i in range(goal.columns.size):
@@ -74,7 +77,10 @@ def scalar(goal: Goal, metrics: Floats) -> float:
 
 @part
 def pocket(goal: Goal, walker: Walker, metrics: Floats, row: Ints) -> None:
-    """Keep a plan unless a kept one dominates or equals it; drop kept ones that it dominates."""
+    """Add a plan to the walker's non-dominated plans unless a kept one dominates or equals it.
+
+    Drop kept plans that it dominates. If there is no place left, it is not added.
+    """
     values, kept = walker.pocket_values, walker.pocket_size[0]
     m = goal.columns.size
     i = 0
@@ -109,7 +115,7 @@ def pocket(goal: Goal, walker: Walker, metrics: Floats, row: Ints) -> None:
 
 @inlined
 def note(goal: Goal, metrics: Floats, values: Floats) -> None:
-    """Write the objectives' values of a metric row to `values`."""
+    """Write the objectives' values of a metric row, negated if maximised, to `values`."""
     for k in range(goal.columns.size):
         values[k] = metrics[goal.columns[k]] * goal.signs[k]
 
@@ -136,7 +142,11 @@ def descend(
     metrics: Floats,
     trials: int,
 ) -> int:
-    """Try this number of moves from the current plan; return a Status."""
+    """Try `trials` random moves from the current plan, and update the walker; return a Status.
+
+    Accepted plans become the current plan, better ones the best. The Status is DONE, or STUCK if a job can never
+    start.
+    """
     current, trial, value = walker.current, walker.trial, walker.value
     for _ in range(trials):
         for x in range(current.size):

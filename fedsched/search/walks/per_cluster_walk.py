@@ -1,6 +1,7 @@
 """A walk over plans that keep every job within a unit; a trial simulates only the one or two units that it changes.
 
-A trial moves a job to another place in its unit's queue or to another home, or exchanges two jobs of two homes.
+A unit is a part of the machine that is simulated on its own. A trial moves a job to another place in its unit's queue
+or to another home, or exchanges two jobs of two homes. A home is the part that a job may use: a cluster or a unit.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def _home_of(units: Units, caps: Ints) -> int:
 
 @part
 def read_row(space: Space, units: Units, parts: Parts, row: Ints) -> None:
-    """Fill the queues from a row that keeps every job within one unit."""
+    """Fill each unit's queue and each job's home in `parts` from a row that keeps every job within one unit."""
     jobs, groups = space.limits.shape
     parts.length[:] = 0
     for i in range(jobs):
@@ -65,7 +66,10 @@ def read_row(space: Space, units: Units, parts: Parts, row: Ints) -> None:
 
 @part
 def write_row(space: Space, units: Units, parts: Parts, placement: int, row: Ints) -> None:
-    """Write the plan to a row: the queues one after the other, each job bound to its home."""
+    """Write the plan in `parts` to a row: the queues one after the other, each job's caps bound to its home.
+
+    The dispatch rule is greedy.
+    """
     jobs, groups = space.limits.shape
     place = 0
     for u in range(parts.length.size):
@@ -130,7 +134,10 @@ def _accepted(goal: Goal, walker: Walker, value: float) -> bool:
 
 @inlined
 def latest_end(problem: Problem, goal: Goal, limit: float) -> float:
-    """Return the latest end, in seconds from t0, at which a plan's value can still be within the limit."""
+    """Return the latest end, in seconds from t0, at which a plan's value can still be within the limit.
+
+    Makespan is the only objective. A small margin for rounding is added.
+    """
     latest = goal.ideal[0] + limit * goal.scale[0] / goal.weights[0]
     return latest * (1.0 + CLOSE) + problem.submit.size * ROUNDED * (abs(problem.t0) + latest)
 
@@ -149,10 +156,11 @@ def walk_per_cluster(
     fresh: bool,
     most: int,
 ) -> int:
-    """Try moves from the current plan until `most` jobs are simulated; return a Status.
+    """Try moves from the current plan until `most` jobs are simulated, and update the walker; return a Status.
 
-    The plan keeps each job within a unit. A `fresh` walk reads it from its row; any other continues the walker's last
-    one. At least one move is tried.
+    The plan keeps each job within a unit. A `fresh` walk first reads it from its row and simulates it; any other
+    continues the walker's last one. At least one move is tried. The Status is DONE, or STUCK if a job can never
+    start.
     """
     jobs = space.limits.shape[0]
     homes = units.unit.size

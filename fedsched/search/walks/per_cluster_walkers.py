@@ -1,4 +1,7 @@
-"""Walkers over plans that keep every job within a unit: when they apply, their start plans, and their evaluations."""
+"""Walkers over plans that keep every job within a unit (a part of the machine that is simulated on its own).
+
+Here is when they apply, their start plans, and how their evaluations are counted.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,10 @@ OF_THE_WHOLE = Integrals._fields  # metrics that only a run of the whole machine
 
 
 def can_walk_per_cluster(problem: PackedProblem) -> bool:
-    """Return whether the machine has several units that are independent in plans that keep jobs within them."""
+    """Return whether the machine splits into several units that no running job, feature or objective connects.
+
+    All jobs must be submitted by t0.
+    """
     packed = problem.problem
     return (
         packed.groups.uplink.size > 1
@@ -50,7 +56,10 @@ def can_walk_per_cluster(problem: PackedProblem) -> bool:
 
 
 class PerClusterWalkers(Walkers):
-    """Walkers with trials that simulate only the changed units; a start plan's jobs are first bound to homes."""
+    """Walkers with trials that simulate only the changed units.
+
+    A start plan's jobs are first bound to homes: clusters or units.
+    """
 
     def __init__(self, run: Run, *, members: int, late: int = LATE) -> None:
         super().__init__(run, members=members, late=late)
@@ -67,7 +76,7 @@ class PerClusterWalkers(Walkers):
         return {**super().state(), "owed": self._owed}
 
     def restore(self, saved: Saved, run: Run, *, most: int) -> None:
-        """Continue saved walks, with as many walkers as were saved."""
+        """Replace the walkers by saved ones, at most `most`; raise UnfitError if they do not fit."""
         super().restore(saved, run, most=most)
         self._owed = saved.ints("owed", (len(self),), 0)
 
@@ -83,7 +92,11 @@ class PerClusterWalkers(Walkers):
         return all(np.isfinite(walker.value[1]) for walker in self.walkers)
 
     def set_out(self, run: Run, k: int, row: Ints, *, slack: float = 0.0, if_better: bool = False) -> None:
-        """Start a walker from a plan, bound to homes; with `if_better` only if that is better than its own best."""
+        """Start a walker from a plan after binding its jobs to homes and evaluating it.
+
+        With `if_better` do so only if the bound plan is better than the walker's own best. With `slack` the
+        walker at first accepts relatively worse plans. Raise BudgetSpent if there is no budget left.
+        """
         if not run.left or not run.trials(1):
             raise BudgetSpent
         bound = self.bound(run, row)
@@ -92,12 +105,16 @@ class PerClusterWalkers(Walkers):
             self.place(k, bound, values, slack=slack)
 
     def are_bound(self, rows: Ints) -> NDArray[np.bool_]:
-        """Return whether each plan already keeps every job within a home."""
+        """Return for each plan whether it already keeps every job within a home: one cluster or one unit."""
         outside = (self._layout.caps(rows) > 0).astype(np.int64) @ (1 - self._units.covers).T  # row × job × home
         return np.asarray((outside == 0).any(axis=2).all(axis=1))
 
     def bound(self, run: Run, row: Ints) -> Ints:
-        """Return a plan with every job bound to the cluster with most of its nodes, in order of the starts."""
+        """Simulate a plan, and return it with every job bound to the cluster with most of its nodes.
+
+        Jobs are in order of the starts. A job too wide for each cluster is bound to the unit of several
+        clusters. The simulation counts as an evaluation.
+        """
         problem = run.problem
         problem.metrics(row[None])
         run.account(1, np.zeros((0, len(self.ideal))), [])
@@ -121,7 +138,10 @@ class PerClusterWalkers(Walkers):
         return placement in ANY_NODES or (single and placement != Placement.HOME)
 
     def walk_one(self, run: Run, k: int, trials: int, thread: int) -> int:
-        """Let one walker simulate as many jobs as `trials` whole plans have; return the number of plans counted."""
+        """Let one walker simulate as many jobs as `trials` whole plans have, if there is time.
+
+        Return the number of plans to count as evaluations: simulated jobs divided by the jobs of a plan.
+        """
         problem, metrics = run.problem, np.zeros(len(Column))
         parts, jobs = self._parts[thread], problem.layout.jobs
         done, fresh = 0, True
@@ -157,7 +177,7 @@ class PerClusterWalkers(Walkers):
 
 
 class Rebuilders(PerClusterWalkers):
-    """Walkers that ruin and recreate plans, for few jobs and makespan alone."""
+    """Walkers that ruin and recreate plans (they remove and reinsert jobs), for few jobs and makespan alone."""
 
     def __init__(self, run: Run, *, members: int, late: int = LATE) -> None:
         super().__init__(run, members=members, late=late)
@@ -189,7 +209,10 @@ class Rebuilders(PerClusterWalkers):
 
 
 def can_rebuild(problem: PackedProblem) -> bool:
-    """Return whether ruin and recreate applies: makespan alone is sought, jobs are few and all wait at t0."""
+    """Return whether ruin and recreate applies: only makespan is sought, at most 40 jobs wait at t0, and none runs.
+
+    Shapes and extra features must not be in use.
+    """
     packed = problem.problem
     return (
         problem.layout.jobs <= FEW_JOBS

@@ -1,8 +1,9 @@
 """Ruin and recreate: some jobs are removed from the plan, and each is reinserted at the best of some tried places.
 
-Plans are those of the per-cluster walk, and makespan is minimised. A place is tried by a simulation of its unit, which
-stops as soon as the plan would be rejected. Its cost is the increase of the unit's squared end, times the unit's power.
-If many ruins bring no better plan, all jobs are removed, and the plan is built again.
+Plans keep each job within a unit, as in the per-cluster walk, and makespan is minimised. A place is tried by a
+simulation of its unit, which stops as soon as the plan would be rejected. Its cost is the increase of the unit's
+squared end, times the unit's power. If many ruins bring no better plan, all jobs are removed, and the plan is built
+again.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ BY_CHANCE, WIDEST_FIRST, ORDERS = 0, 1, constant(3)  # orders of reinsertion; th
 
 @by_reference
 class Ruin(NamedTuple):
-    """The removed jobs, and the plan before their removal."""
+    """The removed jobs, the plan before their removal, and the sizes of units and jobs."""
 
     left: Ints  # the removed jobs
     old_queue: Ints  # unit × place
@@ -285,7 +286,8 @@ def rebuild(
 ) -> int:
     """Ruin and recreate the current plan repeatedly until `most` jobs are simulated; return a Status.
 
-    A `fresh` walk reads the plan from its row; any other continues the walker's last one. At least one ruin is tried.
+    A `fresh` walk reads the plan from its row; any other continues the walker's last one. At least one ruin is
+    tried. The walker's current and best plans are updated. The Status is DONE, or STUCK if a job can never start.
     """
     stream = walker.stream
     placement = walker.current[walker.current.size - 1]

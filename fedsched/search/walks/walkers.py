@@ -1,4 +1,4 @@
-"""Several parallel descents: their arrays and goals, and one stretch of walking on all threads."""
+"""Several parallel descents (walkers): their arrays and goals, and one stretch of walking on all threads."""
 
 from __future__ import annotations
 
@@ -55,14 +55,17 @@ class Walkers:
         return len(self.walkers)
 
     def state(self) -> dict[str, Plain]:
-        """Return the walkers' states and goals; their kept plans are in the archive between stretches."""
+        """Return the walkers' states and goals for a checkpoint.
+
+        The plans that they keep in a stretch are not saved: after it the archive has them.
+        """
         of_all: dict[str, Plain] = {
             name: np.stack([getattr(walker, name) for walker in self.walkers]) for name in REMEMBERED
         }
         return {"weights": self.weights, "ideal": self.ideal, "scale": self.scale, **of_all}
 
     def restore(self, saved: Saved, run: Run, *, most: int) -> None:
-        """Continue saved walks, with as many walkers as were saved."""
+        """Replace the walkers by saved ones, 1 to `most` of them; raise UnfitError if they do not fit."""
         objectives = len(self.ideal)
         self.weights = saved.floats("weights", (None, objectives), 0.0)
         members = len(self.weights)
@@ -91,7 +94,7 @@ class Walkers:
                 getattr(walker, name)[:] = values[k]
 
     def goal(self, k: int) -> Goal:
-        """Return the value that a walker minimises, as the kernel takes it."""
+        """Return the Goal of a walker, which says to the kernel what value to minimise."""
         return Goal(
             columns=self._columns,
             signs=self._signs,
@@ -104,7 +107,10 @@ class Walkers:
         )
 
     def aim(self, ideal: Floats, scale: Floats) -> None:
-        """Set the ideal and scale of all walkers' values, unless these have changed little."""
+        """Set the ideal and scale of all walkers' values, and compute their values anew.
+
+        Do nothing if ideal and scale have changed by less than 5 % of the scale.
+        """
         if np.all(np.abs(ideal - self.ideal) < DRIFT * scale) and np.all(np.abs(scale - self.scale) < DRIFT * scale):
             return
         self.ideal, self.scale = np.array(ideal), np.array(scale)
@@ -113,13 +119,16 @@ class Walkers:
             walker.late[:] = walker.value[0]
 
     def scalar(self, k: int, values: Floats) -> Floats:
-        """Return a walker's value of each plan: the kernel's `scalar`, for many plans."""
+        """Return a walker's single value of each plan from its objective values, as the kernel's `scalar` does."""
         distance = self.weights[k] * ((values - self.ideal) / self.scale)
         share = self._greatest_share
         return share * distance.max(axis=-1) + (1.0 - share) * distance.sum(axis=-1)
 
     def place(self, k: int, row: Ints, values: Floats, *, slack: float = 0.0) -> None:
-        """Start a walker from a plan; with `slack` it at first accepts plans that are relatively so much worse."""
+        """Start a walker from a plan with known values: the plan becomes its current and its best one.
+
+        With `slack` it at first accepts plans that are worse by up to this relative amount.
+        """
         walker = self.walkers[k]
         value = float(self.scalar(k, values))
         walker.current[:] = row
@@ -131,11 +140,11 @@ class Walkers:
         walker.steps[1] = walker.steps[0]
 
     def cool(self, k: int, hot: float, factor: float) -> None:
-        """Set a walker's temperature and the factor that cools it at each trial."""
+        """Set a walker's temperature, and the factor that multiplies it at each trial."""
         self.walkers[k].heat[:] = hot, factor
 
     def best(self, k: int) -> float:
-        """Return the value of a walker's best plan since its last start."""
+        """Return the value of a walker's best plan since its last start; inf before its first start."""
         return float(self.walkers[k].value[1])
 
     def stale(self, k: int) -> int:
@@ -144,7 +153,10 @@ class Walkers:
         return int(steps[0] - steps[1])
 
     def walk(self, run: Run, trials: int) -> None:
-        """Divide `trials` trials among the walkers, on all threads; add the kept plans to the archive in order."""
+        """Divide `trials` trials among the walkers and make them, on all threads.
+
+        Then count them, and move the walkers' kept plans to the archive.
+        """
         share, more = divmod(trials, len(self))
         lengths = [share + (k < more) for k in range(len(self))]
         threads = min(run.problem.threads, len(self))
@@ -164,7 +176,10 @@ class Walkers:
             walker.pocket_size[0] = 0
 
     def walk_one(self, run: Run, k: int, trials: int, thread: int) -> int:
-        """Let one walker make up to `trials` trials in a thread's workspace; return how many there was time for."""
+        """Let one walker make up to `trials` trials with a thread's workspace; return for how many there was time.
+
+        Raise InfeasibleError if a job of a plan can never start.
+        """
         problem, metrics = run.problem, np.zeros(len(Column))
         goal, walker = self.goal(k), self.walkers[k]
         packed, space, state = problem.seat(thread)
@@ -189,7 +204,7 @@ class Walkers:
 
 
 def _nowhere(problem: PackedProblem, late: int) -> Walker:
-    """Return a walker without a start plan, with a late-acceptance history of this length."""
+    """Return a walker without a start plan; `late` is the length of its late-acceptance history."""
     length, objectives = problem.layout.length, len(problem.objectives.names)
     pocket = POCKET if objectives > 1 else 1
     return Walker(
