@@ -1,4 +1,4 @@
-"""Gymnasium environments: a learnt policy decides a simulation job by job (docs/how-to/learn-a-policy.md)."""
+"""Gymnasium environments, in which a learnt policy decides a simulation job by job (docs/how-to/learn-a-policy.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shapes that moldable jobs have chosen in runs side by side, as kernels read them [52]."""
+"""The shapes that jobs with several shapes have chosen in runs side by side, as kernels read them [52]."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @by_reference
 class ChosenShapes(NamedTuple):
-    """The chosen shapes, run x job, read-only here; empty if no job chooses a shape."""
+    """The chosen shapes of jobs, run × job, read-only here; empty if no job chooses a shape."""
 
     tasks: Ints
     runtime: Floats
@@ -41,7 +41,7 @@ class ChosenShapes(NamedTuple):
 def tasks_per_node_as_chosen(
     standing: TasksPerNode, moldable: Moldable, chosen: ChosenShapes, b: int, first: int, last: int
 ) -> TasksPerNode:
-    """Return the tasks per node of a run's jobs, in the shapes that they have."""
+    """Return the tasks per node of the jobs `first` to `last` − 1 in run b, for the shapes that they have chosen."""
     tasks = standing.tasks[first:last]
     if moldable.on_nodes.size > 0:
         tasks = chosen.on_nodes[b]
@@ -50,7 +50,7 @@ def tasks_per_node_as_chosen(
 
 @inlined
 def limits_as_chosen(limits: Limits, moldable: Moldable, chosen: ChosenShapes, b: int) -> Limits:
-    """Return the limits of a run's jobs; tasks are counted in the shapes that the jobs have."""
+    """Return the limits on run b's jobs, with tasks counted in the shapes that the jobs have chosen."""
     tasks = limits.tasks
     if moldable.which.size > 0 and tasks.size > 0:
         tasks = chosen.tasks[b]
@@ -62,7 +62,7 @@ def limits_as_chosen(limits: Limits, moldable: Moldable, chosen: ChosenShapes, b
 
 @inlined
 def tasks_as_chosen(extras: Extras | None, recorded: Ints, chosen: Ints) -> Ints:
-    """Return the tasks of a run's jobs: of the chosen shapes if jobs choose them, else as recorded."""
+    """Return the task counts of a run's jobs: `chosen` if jobs choose shapes, else `recorded`."""
     if extras is None:
         return recorded
     if extras.moldable.which.size > 0:
@@ -72,7 +72,10 @@ def tasks_as_chosen(extras: Extras | None, recorded: Ints, chosen: Ints) -> Ints
 
 @inlined
 def times_as_chosen(extras: Extras | None, recorded: Floats, chosen: Floats) -> Floats:
-    """Do the same as `tasks_as_chosen` for times: a compiled function takes arrays of one type."""
+    """Return the run times or estimates of a run's jobs: `chosen` if jobs choose shapes, else `recorded`.
+
+    It is `tasks_as_chosen` for other numbers: a compiled function takes arrays of one type.
+    """
     if extras is None:
         return recorded
     if extras.moldable.which.size > 0:

@@ -127,7 +127,10 @@ class SchedulingEnv(gymnasium.Env["Observation", "np.int64"]):
         return observation_of(self.episodes.seen, 0), {"first": first}
 
     def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Return the next observation, the reward, whether the episode is over, False (never truncated), and info."""
+        """Apply an action; return the next observation, the reward, whether the episode is over, False, and info.
+
+        An episode is never truncated. Raise ValueError if no episode is under way or there is no such action.
+        """
         episodes = self.episodes
         if episodes.told.over[0]:
             raise ValueError("step: no episode is under way; call reset() first.")
@@ -142,18 +145,18 @@ class SchedulingEnv(gymnasium.Env["Observation", "np.int64"]):
         return self.episodes.schedule(0)
 
     def waiting(self) -> NDArray[np.int64]:
-        """Return the ids of the jobs that can be chosen, place by place."""
+        """Return the ids of the jobs that an action can choose, in the order of their places."""
         return self.episodes.waiting(0)
 
 
 def refuse_rendering(render_mode: str | None) -> None:
-    """Raise if a render mode is asked for."""
+    """Raise ValueError if the render mode is not None: nothing can be rendered."""
     if render_mode is not None:
         raise ValueError(f"environment: render_mode={render_mode!r}: leave it out, and draw schedule().plot().")
 
 
 def refuse_undecided(episodes: Episodes, which: int | NDArray[np.intp]) -> None:
-    """Raise if one of these new episodes is over before its first decision."""
+    """Raise ValueError if one of these new episodes is over before its first decision."""
     if episodes.told.over[which].any():
         raise ValueError(
             "reset: the episode ends before its first decision, because each remaining job is cancelled first or can "
@@ -162,7 +165,10 @@ def refuse_undecided(episodes: Episodes, which: int | NDArray[np.intp]) -> None:
 
 
 def first_row(episodes: Episodes, options: Mapping[str, Any] | None, random: np.random.Generator) -> int:
-    """Return the row at which an episode begins: given in the options, or drawn."""
+    """Return the row at which an episode begins: the option "first", or a random one.
+
+    Raise an error for other options, or a row that does not exist.
+    """
     known = dict(options or {})
     row = known.pop("first", None)
     if known:

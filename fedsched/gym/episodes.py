@@ -1,4 +1,4 @@
-"""Episodes: runs over stretches of a log, side by side; the caller makes their decisions, job by job."""
+"""Episodes: simulations of stretches of a log, side by side; the caller makes their decisions, job by job."""
 
 from __future__ import annotations
 
@@ -50,10 +50,11 @@ if TYPE_CHECKING:
 
 
 class Episodes:
-    """Runs of one log that stop at every decision (docs/readings 32); parameters as of the environments.
+    """Simulations ("runs") of stretches of one log that stop at every decision (docs/readings 32).
 
-    Independent of gymnasium. `begin` starts a run, the caller fills `answers` with the place that each run chooses, and
-    `advance_runs` advances all runs to their next decisions.
+    Parameters are those of the environments; gymnasium is not needed. `begin` starts a run. The caller then fills
+    `answers` with the place in the queue that each run chooses. `advance_runs` advances all runs to their next
+    decisions.
     """
 
     def __init__(
@@ -156,7 +157,7 @@ class Episodes:
 
     @property
     def starts(self) -> int:
-        """Return the number of rows at which a run can begin."""
+        """Return the number of rows of the log at which a run can begin."""
         return len(self.workload) - self.jobs + 1
 
     def _stretch(self, log: Problem, first: int) -> Problem:
@@ -174,7 +175,7 @@ class Episodes:
         )
 
     def begin(self, b: int, first: int) -> None:
-        """Begin a run at this row of the log, in order of arrival, at the next `advance_runs`."""
+        """Set run b to begin at row `first` of the log, in order of arrival; it begins at the next `advance_runs`."""
         runs = self.runs
         runs.answer[b] = Answer.BEGIN
         runs.first[b] = first
@@ -186,17 +187,23 @@ class Episodes:
             set_running(self.state(b), self._running.rows, self._running)
 
     def rest(self) -> None:
-        """Keep every run as it is at the next `advance_runs`, unless it gets another answer before."""
+        """Set every run's answer so that the next `advance_runs` leaves the run as it is.
+
+        An answer set after this call replaces it.
+        """
         self.runs.answer[:] = Answer.REST
 
     def advance_runs(self) -> None:
-        """Advance every run to its next decision, or to its end."""
+        """Apply each run's answer, and advance the run to its next decision or to its end.
+
+        Raise ScheduleError if a queued job can never start.
+        """
         stuck = advance_runs(self.runs)
         if stuck >= 0:
             raise ScheduleError("A queued job can never start: please report this workload, it should be refused.")
 
     def state(self, b: int) -> State:
-        """Return the state of a run, as views."""
+        """Return the state of run b, made of views of the common arrays."""
         state: State = view_of(self.runs.states, b)
         return state
 
@@ -206,22 +213,28 @@ class Episodes:
         return self.workload.take(self._rows[first : first + self.jobs])
 
     def waiting(self, b: int) -> NDArray[np.int64]:
-        """Return the ids of the jobs that a run can choose from, place by place."""
+        """Return the ids of the jobs that run b can choose from, in the order of their places."""
         places = self.runs.waiting[b]
         ids: NDArray[np.int64] = self._jobs(b).id[places[places >= 0]]
         return ids
 
     def integrals(self, b: int) -> Integrals:
-        """Return a run's sums over time."""
+        """Return the sums over time of run b so far, such as saturated seconds."""
         problem = self._stretch(self.runs.log, int(self.runs.first[b]))
         return Integrals(*map(float, integrals(problem, self.state(b))))
 
     def objective(self, b: int) -> float:
-        """Return the objective's running value over a run's finished jobs; at the end, its value."""
+        """Return the objective of run b over the jobs finished so far; at the end of the run it is the final value.
+
+        For utilisation alone it is positive: the sign of maximised metrics is turned back.
+        """
         return float(self.told.cost[b]) * (-1.0 if (self.runs.weights < 0.0).all() else 1.0)
 
     def schedule(self, b: int) -> Schedule:
-        """Return a run's schedule so far, its jobs in the order of the workload."""
+        """Return the schedule of run b so far, its jobs in the order of the workload.
+
+        Jobs that have not finished have no end; cancelled jobs have no start.
+        """
         first, state = int(self.runs.first[b]), self.state(b)
         rows = self._rows[first : first + self.jobs]
         back = np.argsort(rows)  # the workload's own order

@@ -1,4 +1,4 @@
-"""What is observed at a decision: numbers between 0 and 1, for any log and federation."""
+"""The observed features at a decision: numbers between 0 and 1, for any log and federation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SCALE = 1.0 / float(np.log(1.0 + YEAR))
 
 
 class WaitingFeature(IntEnum):
-    """What is observed of a waiting job; all 0 in an empty place.
+    """The observed features of a waiting job, by their columns; all 0 in an empty place.
 
     Examples
     --------
@@ -40,7 +40,9 @@ class WaitingFeature(IntEnum):
 
 
 class RunningFeature(IntEnum):
-    """What is observed of a running job, in order of planned ends; all 0 in an empty place.
+    """The observed features of a running job, by their columns; all 0 in an empty place.
+
+    Running jobs are in order of planned ends.
 
     Examples
     --------
@@ -56,7 +58,7 @@ class RunningFeature(IntEnum):
 
 
 class ProgressFeature(IntEnum):
-    """What is observed of the whole run, as shares of its jobs.
+    """The observed features of the whole run, by their columns, as shares of its jobs.
 
     Examples
     --------
@@ -72,7 +74,10 @@ class ProgressFeature(IntEnum):
 
 @inlined
 def share_of_time(seconds: float) -> float:
-    """Return ln(1 + seconds)/ln(1 + a year), from 0 to 1, in which a minute and an hour still differ visibly."""
+    """Return a duration as a number from 0 to 1: ln(1 + seconds)/ln(1 + a year), at most 1.
+
+    A minute and an hour still differ visibly.
+    """
     return min(1.0, np.log(1.0 + max(0.0, seconds)) * SCALE)
 
 
@@ -107,7 +112,10 @@ def _share_of_nodes(extras: Extras | None, problem: Problem, state: State, of_jo
 
 @inlined
 def see_waiting(problem: Problem, state: State, of_job: Singles, waiting: Ints, fits: Bytes, seen: Singles) -> None:
-    """Fill in the waiting jobs in these places; all places after an empty one are already empty."""
+    """Fill `seen` with the features of the waiting jobs in these places; a place with job −1 becomes all 0.
+
+    The loop ends at the first place that was empty before too: all later ones are.
+    """
     now = state.clock[Clock.NOW]
     for i in range(waiting.size):
         j = waiting[i]
@@ -126,7 +134,7 @@ def see_waiting(problem: Problem, state: State, of_job: Singles, waiting: Ints, 
 
 @inlined
 def see_running(problem: Problem, state: State, of_job: Singles, seen: Singles) -> None:
-    """Fill in the running jobs with the earliest planned ends, as `see_waiting` does."""
+    """Fill `seen` with the features of the running jobs, the earliest planned end first; other places become all 0."""
     now, ends = state.clock[Clock.NOW], state.counter[Counter.ENDS]
     for i in range(seen.shape[0]):
         if i >= ends:
@@ -144,7 +152,7 @@ def see_running(problem: Problem, state: State, of_job: Singles, seen: Singles) 
 
 @inlined
 def see_whole(problem: Problem, state: State, free: Singles, progress: Singles) -> None:
-    """Fill in the free shares and the progress of the run."""
+    """Fill `free` with the free shares of groups and pools, and `progress` with the shares of jobs so far."""
     counter, jobs = state.counter, problem.submit.size
     for g in range(state.free.size):
         free[g] = state.free[g] / problem.groups.nodes[g]
@@ -157,7 +165,7 @@ def see_whole(problem: Problem, state: State, free: Singles, progress: Singles) 
 
 
 def of_jobs(problem: Problem) -> Singles:
-    """Return the constant features of each waiting job, job × WaitingFeature; the others are 0."""
+    """Return each job's constant waiting features, job × WaitingFeature; columns that change over time are 0."""
     seen = np.zeros((problem.submit.size, len(WaitingFeature)), dtype=np.float32)
     seen[:, WaitingFeature.PRESENT] = 1.0
     seen[:, WaitingFeature.TASKS] = problem.tasks / problem.nodes

@@ -1,4 +1,4 @@
-"""The compiled loop of an environment: apply each run's answer, advance to its next decision, fill the observation."""
+"""The compiled loop of environments: apply each run's answer, advance to its next decision, fill the observation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Answer(IntEnum):
-    """Special answers of a run that are no place in its queue."""
+    """The special answers of a run; any other answer is a place in its queue."""
 
     BEGIN = -2  # begin at t0, with the stretch of the log and the queue order set for the run
     REST = -3  # leave the run as it is
@@ -55,7 +55,10 @@ def _see(runs: Runs, problem: Problem, state: State, b: int) -> None:
 
 @kernel
 def advance_runs(runs: Runs) -> int:
-    """Apply every run's answer and advance it to its next decision; return the first run that is stuck, or -1."""
+    """Apply every run's answer, advance it to its next decision or its end, and fill reward and observation.
+
+    Return the first run that is stuck, as a queued job can never start; −1 if there is none.
+    """
     told = runs.told
     for b in range(runs.answer.size):
         answer = runs.answer[b]

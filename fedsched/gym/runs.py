@@ -1,4 +1,4 @@
-"""Many runs of one log side by side: an engine run's arrays with a leading axis, and the part of each run.
+"""Many simulations (runs) of one log side by side: arrays with a leading axis, and views of the part of each run.
 
 Every run has the same number of consecutive jobs of the log. The log is packed once, in order of arrival. A run's jobs
 are then a slice of each array, and another stretch of the log costs nothing.
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 @by_reference
 class Observations(NamedTuple):
-    """The observations, a row a run, in single precision for networks."""
+    """The observations of all runs, one row for each run, in single precision for neural networks."""
 
     waiting: Singles  # run x place x WaitingFeature
     running: Singles  # run x place x RunningFeature
@@ -79,7 +79,7 @@ class MetricScratch(NamedTuple):
 
 @by_reference
 class StepOutcome(NamedTuple):
-    """What the last answer brought, one number a run."""
+    """The outcome of the last answer: one number for each run."""
 
     reward: Floats
     cost: Floats  # the weighted objectives of the jobs that have finished
@@ -88,7 +88,7 @@ class StepOutcome(NamedTuple):
 
 @by_reference
 class Runs(NamedTuple):
-    """Runs of a log that advance side by side."""
+    """The arrays of all runs of a log that advance side by side: the log, states, answers, and observations."""
 
     log: Problem  # all of it, in order of arrival
     plan: Plan  # of the whole log; each run has its own order
@@ -136,7 +136,7 @@ def _extras_of(extras: Extras | None, chosen: ChosenShapes, b: int, first: int, 
 
 @inlined
 def problem_of(runs: Runs, b: int) -> Problem:
-    """Return a run's stretch of the log as a problem, made of views."""
+    """Return run b's stretch of the log as a problem, made of views; jobs have the shapes that they chose."""
     log, chosen, jobs, first = runs.log, runs.chosen, runs.order.shape[1], runs.first[b]
     last = first + jobs
     return Problem(
@@ -179,7 +179,10 @@ def _measured_with(problem: Problem, submit: Floats, j: int) -> Measured:
 
 @inlined
 def measured_of(extras: ExtraState | None, problem: Problem, room: MetricScratch, j: int) -> Measured:
-    """Return one job's input of the metric kernel; its submit is the simulated one if it follows another job."""
+    """Return the metric kernel's input for job j alone.
+
+    A job that follows another has its simulated submit time, written to `room`.
+    """
     if extras is None:
         return _measured_with(problem, problem.submit[j : j + 1], j)
     room.submit[0] = submitted_at(extras, problem.submit, j)
@@ -188,7 +191,10 @@ def measured_of(extras: ExtraState | None, problem: Problem, room: MetricScratch
 
 @inlined
 def plan_of(plan: Plan, order: Ints, first: int) -> Plan:
-    """Return the plan of one run: its jobs begin at row `first` of the log and have this order; arrays are shared."""
+    """Return the plan of one run: its jobs begin at row `first` of the log and are queued in `order`.
+
+    Arrays are shared with the plan of the log.
+    """
     return Plan(
         order,
         plan.order_key,
@@ -324,7 +330,7 @@ def _queue_of(queue: Queue, b: int) -> Queue:
 
 @inlined
 def state_of(states: State, one: ExtraState | None, b: int) -> State:
-    """Return the state of one run, made of views."""
+    """Return the state of run b, made of views of the arrays of all runs."""
     rates, heap, ends = states.rates, states.heap, states.ends
     profile, packing, scratch = states.profile, states.packing, states.scratch
     return State(
@@ -383,7 +389,7 @@ def state_of(states: State, one: ExtraState | None, b: int) -> State:
 
 
 def side_by_side(state: State, runs: int) -> State:
-    """Return the state arrays for this number of runs: each array of one run's state with a leading axis."""
+    """Return the state arrays of `runs` runs: each array of one run's state is copied along a new leading axis."""
     return cast("State", _with_leading_axis(state, runs))
 
 
@@ -396,7 +402,7 @@ def _with_leading_axis(part: Any, runs: int) -> Any:
 
 
 def view_of(states: Any, b: int) -> Any:
-    """Return the part of one run, as `state_of` does for kernels."""
+    """Return the part of run b, made of views, outside of kernels; None stays None."""
     if states is None:
         return None
     if isinstance(states, np.ndarray):

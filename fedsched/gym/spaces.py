@@ -1,4 +1,4 @@
-"""Spaces: gymnasium's description of observations and actions, and the observations made from the arrays."""
+"""Gymnasium's descriptions of observations and actions (spaces), and the observations made from the arrays."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def observation_space(seen: Observations) -> spaces.Space[Observation]:
-    """Return the observation space of one run."""
+    """Return the observation space of one run: arrays of numbers in [0, 1], and the mask of actions."""
     inner: dict[str, spaces.Space[Any]] = {
         name: spaces.Box(0.0, 1.0, shape=array.shape[1:], dtype=np.float32)
         for name, array in seen._asdict().items()
@@ -29,10 +29,10 @@ def observation_space(seen: Observations) -> spaces.Space[Observation]:
 
 
 def action_space(seen: Observations) -> spaces.Discrete:
-    """Return the action space: a place in the queue, or (the last number) none."""
+    """Return the action space: a number for each observed place in the queue, and a last one that starts no job."""
     return spaces.Discrete(seen.action_mask.shape[1])
 
 
 def observation_of(seen: Observations, b: int) -> Observation:
-    """Return one run's observation as copies, since the next step overwrites the arrays."""
+    """Return run b's observation, as copies by name, since the next step overwrites the arrays."""
     return {name: array[b].copy() for name, array in seen._asdict().items()}

@@ -1,4 +1,4 @@
-"""Running sums of each metric over the finished jobs; their differences are the rewards."""
+"""Running sums of each metric over the finished jobs; the changes of the objective between decisions are rewards."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 @part
 def count_job(problem: Problem, state: State, j: int, room: MetricScratch, ended: Floats) -> None:
-    """Add a finished job's metrics to the running sums.
+    """Add a finished job's metrics to the running sums `ended`, in place.
 
-    Makespan and greatest wait are kept as maxima. For utilisation the busy node-seconds are summed, and for idle energy
-    the amount that the job saves of it, since both depend on the makespan.
+    Makespan and greatest wait are kept as maxima. For utilisation the busy node-seconds are summed, and for idle
+    energy the amount that the job saves of it, since both depend on the makespan.
     """
     row = room.row
     fill_row(
@@ -60,7 +60,10 @@ def count_job(problem: Problem, state: State, j: int, room: MetricScratch, ended
 
 @inlined
 def next_pass_counted(problem: Problem, plan: Plan, state: State, room: MetricScratch, ended: Floats) -> int:
-    """Advance to the next pass, and count the jobs that end on the way; return a Status."""
+    """Advance to the next dispatch pass, and add the jobs that end on the way to the sums `ended`.
+
+    Return the Status of the step.
+    """
     counter, heap = state.counter, state.heap
     size = counter[Counter.RUNNING]
     if problem.same_time == SameTime.SEQUENTIAL:  # one event at a time: a submission, or the first finish

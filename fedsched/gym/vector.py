@@ -1,4 +1,4 @@
-"""SchedulingVectorEnv: many simulations as one Gymnasium vector environment, a step of which is one compiled call."""
+"""SchedulingVectorEnv: many simulations as one Gymnasium vector environment, with one compiled call for each step."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class SchedulingVectorEnv(VectorEnv["Observation", "NDArray[np.int64]", "NDArray[Any]"]):
-    """Simulations side by side, each decided as in a `SchedulingEnv`; one compiled call a step advances all.
+    """Simulations side by side, each decided as in a `SchedulingEnv`; one compiled call per step advances all.
 
     Environment b does the same as a `SchedulingEnv` that is reset with seed + b.
 
@@ -107,7 +107,7 @@ class SchedulingVectorEnv(VectorEnv["Observation", "NDArray[np.int64]", "NDArray
 
     @property  # type: ignore[misc]
     def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
-        """Return the generators that draw the first rows of episodes, one a simulation."""
+        """Return the random generators that draw the first rows of episodes, one for each simulation."""
         return tuple(self._random(b) for b in range(self.num_envs))
 
     def _random(self, b: int) -> np.random.Generator:
@@ -132,7 +132,9 @@ class SchedulingVectorEnv(VectorEnv["Observation", "NDArray[np.int64]", "NDArray
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Return the first observation of every episode, and the row of the log at which each begins.
+        """Begin an episode in every simulation, or in those of a mask; return observations, and the first rows.
+
+        The info holds "first": the row of the log at which each episode begins.
 
         Parameters
         ----------
@@ -158,7 +160,10 @@ class SchedulingVectorEnv(VectorEnv["Observation", "NDArray[np.int64]", "NDArray
     def step(
         self, actions: ArrayLike
     ) -> tuple[Observation, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
-        """Return each run's next observation and reward, whether it is over, whether truncated (never), and info."""
+        """Apply one action each; return observations, rewards, whether episodes are over, False for each, and info.
+
+        Episodes are never truncated. What follows an episode's end depends on `autoreset_mode`.
+        """
         episodes, told = self.episodes, self.episodes.told
         if not self._begun:
             raise ValueError("step: no episode is under way; call reset() first.")
@@ -205,7 +210,10 @@ class SchedulingVectorEnv(VectorEnv["Observation", "NDArray[np.int64]", "NDArray
         return {name: array.copy() if self.copy else array for name, array in seen._asdict().items()}
 
     def schedule(self, b: int) -> Schedule:
-        """Return environment b's schedule so far; with autoreset in the same step, that of the next episode."""
+        """Return environment b's schedule so far.
+
+        With autoreset in the same step it is that of the next episode.
+        """
         return self.episodes.schedule(whole("schedule", "b", b, least=0, most=self.num_envs - 1))
 
 

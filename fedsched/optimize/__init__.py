@@ -1,4 +1,4 @@
-"""The search for plans: one job log, one machine, one call; and what moving jobs in space and time saves."""
+"""The search for plans, `optimize`, with its result; and `shifts`: what moving jobs in space and time saves."""
 
 from __future__ import annotations
 

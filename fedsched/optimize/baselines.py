@@ -1,7 +1,7 @@
 """What a search is compared with and starts from: policies' schedules, bounds, the user's plans, structured seeds.
 
-A budget in seconds counts from the call on, so each of these has a share of it. With a budget in evaluations each of
-them runs to its end.
+A budget in seconds counts from the call on, so each of these four has a share of it. With a budget in evaluations each
+is computed to its end.
 """
 
 from __future__ import annotations
@@ -51,13 +51,19 @@ FIRST_UNTIL, OTHERS_UNTIL, BOUNDS_UNTIL = 0.5, 0.25, 0.4  # shares of a budget i
 
 
 def usual_baselines(jobs: int) -> tuple[str, ...]:
-    """Return the policies that a search over this number of jobs is compared with by default."""
+    """Return the policies that a search over this number of jobs is compared with by default.
+
+    Beyond 1000 jobs the slow ones are left out: conservative backfilling and list heuristics.
+    """
     return BASELINES if jobs > MANY_JOBS else (*BASELINES, *DEAR_BASELINES)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Yardsticks:
-    """Baselines and bounds that measure a search's plans: by what is known when plans are chosen, and by what came."""
+    """What a search's plans are measured by: baselines (policies' schedules) and lower bounds.
+
+    Both are there by what is known when plans are chosen, and by what really came (`came`, `bounds`).
+    """
 
     schedules: dict[str, Schedule]  # of the baselines, by policy, with what is known
     values: Floats  # the baselines' objective values, minimised
@@ -72,14 +78,18 @@ class Yardsticks:
 
     @property
     def names(self) -> list[str]:
-        """Return the baselines' policies."""
+        """Return the names of the baselines' policies."""
         return list(self.schedules)
 
 
 def yardsticks(
     problem: SearchProblem, policies: Sequence[str], clock: Clock, say: Callable[[str], None] | None = None
 ) -> Yardsticks:
-    """Return baselines and bounds; with a budget in seconds FCFS first, then EASY, then as many as time allows."""
+    """Return baselines and bounds: the policies are simulated, FCFS first, then EASY, then the others.
+
+    With a budget in seconds those for which there is no time are left out, but never the first. Policies that
+    cannot place every job are noted with the reason.
+    """
     schedules: dict[str, Schedule] = {}
     came: dict[str, Schedule] = {}
     left_out: list[str] = []
@@ -135,7 +145,10 @@ def yardsticks(
 def baseline_schedule(
     problem: SearchProblem, policy: str | Policy, *, progress: Callable[[int, int], None] | None = None
 ) -> Schedule:
-    """Return a policy's schedule with the search's own knowledge; raise if it cannot place every job."""
+    """Return a policy's schedule with the search's own knowledge.
+
+    Raise InfeasibleError if the policy cannot place every job, and KeyboardInterrupt if Ctrl-C cut the run short.
+    """
     schedule = problem.simulated(policy, progress=progress)
     if schedule.until < math.inf:
         raise KeyboardInterrupt  # it ended the run, and part of a schedule is no baseline
@@ -143,15 +156,19 @@ def baseline_schedule(
 
 
 def bounds_of(problem: SearchProblem, seconds: float | None = None) -> LowerBounds | SharedBounds | None:
-    """Return lower bounds on all schedules; solvers may take this many seconds. None: nothing is proven."""
+    """Return lower bounds on all schedules of the problem; None if nothing is proven.
+
+    Solvers may take this many seconds; None: as long as they need.
+    """
     return problem.bounds() if isinstance(problem, SharedProblem) else _on_whole_nodes(problem, seconds)
 
 
 def _on_whole_nodes(problem: SearchProblem, seconds: float | None) -> LowerBounds | None:
-    """Return the bounds if each task has a node of its own.
+    """Return lower bounds on all schedules if each task has a node of its own; None if nothing can be proven.
 
-    None if jobs have no end that counts, or may be killed before one: which jobs count is then open. None also if
-    running jobs may lose their nodes, or if every job may leave or miss its reservation.
+    Nothing is proven if it is open which jobs count: they may have no end, be killed, leave or miss their
+    reservations. The same holds if running jobs may lose their nodes, or if unequal tasks per node meet prices or
+    jobs' own watts.
     """
     if problem.misses_sure_jobs() or kills(problem.federation, problem.problem.t0):
         return None
@@ -200,12 +217,15 @@ def _on_whole_nodes(problem: SearchProblem, seconds: float | None) -> LowerBound
 
 
 def bound_on(bounds: LowerBounds | SharedBounds | None, objective: str) -> float:
-    """Return the bound on an objective; NaN if it is a user's function, or nothing is proven."""
+    """Return the bound on an objective; NaN if the objective is a user's function, or there are no bounds."""
     return math.nan if bounds is None or objective not in NAMES else bounds.of(objective)
 
 
 def values_of(problem: SearchProblem, schedules: Iterable[Schedule]) -> Floats:
-    """Return the objective values by which plans are ranked."""
+    """Return the objective values by which schedules are ranked (schedules × objectives).
+
+    They include penalties for jobs without an end.
+    """
     return problem.objectives.values(_ranked_rows(problem, schedules))
 
 
@@ -215,7 +235,10 @@ def _ranked_rows(problem: SearchProblem, schedules: Iterable[Schedule]) -> Float
 
 
 def measured(problem: SearchProblem, schedules: Iterable[Schedule]) -> Floats:
-    """Return the objective values of schedules over the jobs that have an end."""
+    """Return the objective values of schedules (schedules × objectives), without penalties.
+
+    Jobs without an end do not count.
+    """
     rows = [_row_of(schedule) for schedule in schedules]
     return problem.objectives.values(np.array(rows).reshape(len(rows), len(Column)))
 
@@ -225,7 +248,10 @@ def _row_of(schedule: Schedule) -> Floats:
 
 
 def reference_of(problem: SearchProblem, names: Sequence[str], values: Floats) -> Floats:
-    """Return FCFS's values on the default placement, by which others are divided; 1 in place of 0."""
+    """Return the objective values of FCFS on the default placement, by which others are divided; 1 in place of 0.
+
+    They come from `values` if FCFS is among `names` and no job may miss its end; else FCFS's plan is simulated.
+    """
     if "fcfs" in names and not problem.may_miss:
         reference = values[list(names).index("fcfs")]
     else:
@@ -245,10 +271,12 @@ def first_plans(
 ) -> tuple[Ints, tuple[str, ...]]:
     """Return the first plans and what was left out: the user's plans, the baselines' schedules, structured seeds.
 
-    The baselines' schedules become plans on the nodes that they used. Some of the user's plans are left out if time is
-    short. If one evaluation takes so long that the clock may interrupt it, the baselines' plans come last, as many as
-    there is time for: with fixed nodes they take by far the longest, and their values are known. There are then at most
-    `most` structured seeds.
+    With seeds other than "structured" there are only the user's plans. The baselines' schedules become plans on the
+    nodes that they used. Some of the user's plans are left out if time is short.
+
+    With a budget in seconds and 2000 jobs or more, the baselines' plans come last, as many as there is time for.
+    With fixed nodes they take by far the longest, and their values are known. There are then at most `most`
+    structured seeds.
     """
     given = (row for plan in initial for row in _rows_of(problem, plan))
     own = list(_in_time(given, clock))
@@ -264,7 +292,7 @@ def first_plans(
 
 
 def _in_time(rows: Iterator[Ints], clock: Clock) -> Iterator[Ints]:
-    """Yield the first plan, and more while there is time for them."""
+    """Yield the first plan, and more until 60 % of a budget in seconds is used."""
     for row in rows:
         yield row
         if clock.left(UNTIL) <= 0.0:
@@ -276,7 +304,10 @@ def _as_rows(rows: list[Ints], problem: SearchProblem) -> Ints:
 
 
 def _rows_of(problem: SearchProblem, plan: object) -> Iterator[Ints]:
-    """Yield a user's plan as rows."""
+    """Yield the rows of a user's plan: one for a schedule, a plan or a pair (order, caps); several for a Result.
+
+    A plan that is a policy's name gives none. Raise an error for anything else, or for a schedule without all jobs.
+    """
     if isinstance(plan, Result):
         for one in plan.front.plans:
             yield from _rows_of(problem, one)

@@ -16,7 +16,9 @@ class ShiftsConvenience:
     __slots__ = ()
 
     def report(self: Shifts, path: str | PathLike[str], *, title: str = "", repeat: str = "") -> None:
-        """Write an HTML page with the schedules, their draw over time, and how to repeat it; it needs no network.
+        """Write an HTML page with the schedules, their draw over time, and how to repeat them.
+
+        The page needs no network.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""optimize(): the entry point of a search."""
+"""optimize(): the function that checks a call's arguments, runs the search, and returns its result."""
 
 from __future__ import annotations
 

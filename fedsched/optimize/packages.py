@@ -1,4 +1,4 @@
-"""A long workload searched package by package, each from the state that the plan before it leaves (the thesis)."""
+"""The search of a long workload package by package, each from the state that the plan of the previous one leaves."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ WANTED = {Kind.AFTEROK: End.WELL, Kind.AFTERNOTOK: End.BADLY}
 
 
 def refuse_links_across(workload: Workload, packages: Sequence[Ints]) -> None:
-    """Raise if jobs wait for jobs of a later package, or follow them."""
+    """Raise InfeasibleError if a job waits for, or follows, a job of a later package."""
     number = np.full(len(workload), -1)  # -1: runs already, or never starts
     for k, rows in enumerate(packages):
         number[rows] = k
@@ -70,13 +70,16 @@ def refuse_links_across(workload: Workload, packages: Sequence[Ints]) -> None:
 
 
 def last_submit(workload: Workload, rows: Ints, earliest: float) -> float:
-    """Return the last submit among these jobs without those that follow others, and at least `earliest`."""
+    """Return the latest submit time of these jobs, but at least `earliest`.
+
+    Jobs that follow others do not count.
+    """
     alone = rows[~np.isin(rows, followers_of(workload)[0])]
     return float(workload.submit[alone].max(initial=earliest))
 
 
 class Before:
-    """The jobs of earlier packages: when each started and ended, NaN if it did not."""
+    """The jobs of earlier packages, with the times at which each started and ended: NaN if it did not."""
 
     def __init__(self, workload: Workload, reading: Reading, start: Floats, finish: Floats) -> None:
         self._workload, self._start, self._finish = workload, start, finish
@@ -85,10 +88,11 @@ class Before:
         self._gone = np.full(len(workload), np.inf) if workload.cancel_at is None else workload.cancel_at.times
 
     def part(self, fresh: Ints, still: Ints) -> tuple[Workload, Ints]:
-        """Return the jobs still running and the fresh jobs that can start, as a workload and its rows.
+        """Return the jobs still running and the fresh jobs that can start, as a workload and its rows in the whole one.
 
-        A fresh job may wait for a job outside these rows. That job has ended, was cancelled, or never starts: the fresh
-        job's begin is set accordingly, or it is left out. Jobs that follow others get their submits in the same way.
+        A fresh job may wait for a job outside these rows. That job has ended, was cancelled, or never starts:
+        the fresh job's begin is set accordingly, or the fresh job is left out. Jobs that follow others get
+        their submits in the same way.
         """
         rows, submit = np.concatenate([still, fresh]), self._workload.submit.copy()
         begin = np.zeros(len(self._workload)) if self._workload.begin is None else self._workload.begin.begin.copy()
@@ -121,7 +125,7 @@ class Before:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ended:
-    """The result of one package's search."""
+    """The result of one package's search, whether found now or read from a checkpoint."""
 
     row: Ints | None  # the best plan; None if the search was cut short before its first
     value: float  # its value, minimised
@@ -132,7 +136,7 @@ class Ended:
 
     @classmethod
     def by(cls, found: Found) -> Ended:
-        """Return a search's result."""
+        """Return the package's result from a finished search: the archive's best plan, and what was spent."""
         run, row, value = found.run, None, float("inf")
         if len(run.archive.values):
             best = int(np.argmin(run.archive.values[:, 0]))
@@ -141,14 +145,14 @@ class Ended:
 
     @classmethod
     def at_once(cls, problem: SearchProblem, clock: Clock) -> Ended:
-        """Return a package's jobs in the order of arrival, if there is no time to search."""
+        """Return a result without a search, if there is no time for one: the jobs in the order of arrival."""
         row = problem.row(np.argsort(problem.problem.arrival_rank, kind="stable"))
         value = float(problem.values(row[None])[0, 0])
         return cls(row, value, (), 1, 0.0, MaxSeconds(clock.seconds or AT_ONCE).reason)
 
     @classmethod
     def of(cls, saved: Saved, problem: SearchProblem) -> Ended:
-        """Return the result from a checkpoint."""
+        """Return a package's result read from a checkpoint; raise UnfitError if it does not fit the problem."""
         (row,) = saved_plans(saved, "row", problem, 1)
         return cls(
             row=row,
@@ -160,7 +164,7 @@ class Ended:
         )
 
     def state(self) -> dict[str, Plain]:
-        """Return the result in the form of a checkpoint."""
+        """Return the result as plain data for a checkpoint."""
         rows = [] if self.row is None else [self.row]
         return {
             "row": np.array(rows, dtype=np.int64),
@@ -176,14 +180,15 @@ NOTHING = Ended(np.zeros(0, dtype=np.int64), math.inf, (), 0, 0.0, NOBODY_STARTS
 
 
 def optimize_in_packages(search: Search, whole: SearchProblem, package: int, saved: Checkpoint, clock: Clock) -> Result:
-    """Return one schedule of the whole problem, made package by package, and one history.
+    """Return a Result with one schedule of the whole problem, made package by package, and one history.
 
-    A budget in seconds is the whole call's: each package gets an equal share of what is left when it begins. If nothing
-    is left, it gets its first plan.
+    A budget in seconds is the whole call's: each package gets an equal share of what is left when it begins. If
+    less than 0.02 s is left, it gets its jobs in the order of arrival.
 
-    A package is searched from the moment when the last job of the package before starts or leaves; with submits="keep",
-    not before its own last submit (of jobs that do not follow others). Jobs that still run then continue beside it.
-    Jobs that follow others are assigned to packages by their recorded submits.
+    A package is searched from the moment when the last job of the package before starts or leaves. With
+    submits="keep" this is not before the package's own last submit (of jobs that do not follow others). Jobs that
+    still run then continue beside it. Jobs that follow others are assigned to packages by their recorded submits.
+    Ctrl-C ends the call with the packages done so far.
     """
     workload, cluster, t0 = whole.workload, whole.truth.federation, whole.problem.t0
     jobs = len(workload)
@@ -307,7 +312,10 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
 
 
 def _when_all_left(schedule: Schedule, fresh: int) -> float:
-    """Return when the last of a package's jobs (the last rows) starts or leaves."""
+    """Return the time at which the last of a package's jobs starts or is cancelled; −inf if none does.
+
+    The package's jobs are the last `fresh` rows of the schedule.
+    """
     times, gone = schedule.start.copy(), schedule.cancelled
     if schedule.workload.cancel_at is not None:
         times[gone] = schedule.workload.cancel_at.times[gone]
@@ -315,7 +323,7 @@ def _when_all_left(schedule: Schedule, fresh: int) -> float:
 
 
 def _searched(search: Search, problem: SearchProblem, saved: Checkpoint, clock: Clock, budget: Clock) -> Ended:
-    """Return a package's result from a search within its share of the call's time."""
+    """Return a package's result from a search within `budget`, the package's share of the call's time."""
     found = search_once(search, problem, saved, budget)
     ended = shielded_from_interrupt(partial(Ended.by, found))
     if budget.seconds and clock.seconds and ended.stop_reason == MaxSeconds(budget.seconds).reason:
@@ -334,7 +342,7 @@ def _later(history: Sequence[Moment], done: list[Ended], before: float) -> list[
 
 
 def _run_without_waiting(problem: SearchProblem, rows: Ints) -> Simulation:
-    """Return a run of the jobs that already run (these rows), without the waiting ones."""
+    """Return a simulation of the jobs that already run at t0 (`rows`), without the waiting ones."""
     return prepare(
         problem.workload.take(rows),
         problem.federation,
@@ -346,6 +354,9 @@ def _run_without_waiting(problem: SearchProblem, rows: Ints) -> Simulation:
 
 
 def _running_at(time: float, run: Simulation, rows: Ints) -> tuple[RunningJobs, Ints]:
-    """Return the running jobs at a time, as the first rows of the next package, and their rows among all jobs."""
+    """Return the jobs of a run that still run at a time, and their rows among all jobs.
+
+    In the first they are numbered from 0, as the first rows of the next package.
+    """
     state = run.running()
     return state._replace(time=time, rows=np.arange(len(state.rows))), rows[state.rows]

@@ -1,4 +1,4 @@
-"""One line on a terminal that shows the state of a search."""
+"""A line on a terminal that shows the progress of a search."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Line(NamedTuple):
-    """The two hooks of a line of progress: a search's callback, and a function that shows what is done before it."""
+    """The two hooks of a line of progress: a search's callback, and a function that shows what precedes the search."""
 
     callback: Callable[[Run], None] | None
     say: Callable[[str], None]
@@ -26,7 +26,10 @@ class Line(NamedTuple):
 def show_progress(
     callback: Callable[[Run], None] | None, seconds: float | None, *, show: bool | None = None
 ) -> Iterator[Line]:
-    """Yield the callback, extended to update a line of progress on stderr if one is shown."""
+    """A context that shows a line of progress on stderr and yields its two hooks, the user's callback included.
+
+    `show` says whether; None: in an interactive session. If nothing is shown, the callback is the user's own.
+    """
     if not (_is_interactive() if show is None else show):
         yield Line(callback, lambda doing: None)
         return
@@ -57,7 +60,7 @@ def _is_interactive() -> bool:
 
 
 def status(run: Run, seconds: float | None) -> str:
-    """Return the state of a search in words: best, gap, hypervolume, speed, time left."""
+    """Return a line about a search: best values, gap, hypervolume, evaluations, speed and seconds left, if known."""
     from fedsched.bounds.cost.charges import is_useful
 
     objectives = run.problem.objectives

@@ -1,4 +1,4 @@
-"""One search, from its problem to its result: shared by `optimize` and its packages."""
+"""One search, from its problem to its result: the steps that `optimize` and its packages share."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ WARMING = 300  # evaluations on three jobs for each side of a method, so that ea
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The fixed part of a search in packages: the method, its budget, and the reading of the problem."""
+    """What is the same for all packages of a call: the method, its budget, and the reading of the problem."""
 
     info: MethodInfo
     objectives: Objectives
@@ -71,13 +71,13 @@ class Search:
 
     @property
     def alone(self) -> bool:
-        """Return whether it is a single search in this process, without islands or an executor."""
+        """Return whether the search is a single one in this process, without islands or an executor."""
         return self.islands == 1 and self.executor is None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """A finished search: its run, why it ended, and the yardsticks of its plans."""
+    """A finished search: its problem, its run, why it ended, and the baselines and bounds of its plans."""
 
     problem: SearchProblem
     run: Run
@@ -91,7 +91,7 @@ class Found:
 def problem_of(
     search: Search, workload: Workload, cluster: Federation, *, running: RunningJobs | None = None
 ) -> SearchProblem:
-    """Return the workload on the federation as a search problem, by the search's settings."""
+    """Return the search problem of a workload on a federation, with the search's settings."""
     settings = search.settings
     return problem_for(
         workload,
@@ -109,10 +109,10 @@ def problem_of(
 
 
 def tiny_problem(search: Search, like: SearchProblem | None = None) -> SearchProblem:
-    """Return three jobs on four nodes; packing them loads what every problem needs.
+    """Return a search problem of three jobs on four nodes; packing them loads what every problem needs.
 
-    It uses the same kernels as the problem `like`. There are separate ones for downtimes, for other optional features,
-    for jobs that choose their shapes or are delayed, and for shared nodes.
+    It uses the same kernels as the problem `like`. There are separate ones for downtimes, for other optional
+    features, for jobs that choose their shapes or are delayed, and for shared nodes.
     """
     wanted = len(search.objectives.names)  # this many metrics replace those that need signals
     objectives = Objectives(NAMES[:wanted]) if search.objectives.uncompiled else search.objectives
@@ -140,7 +140,7 @@ def tiny_problem(search: Search, like: SearchProblem | None = None) -> SearchPro
 
 
 def warm_up(search: Search, like: SearchProblem) -> None:
-    """Compile and import what the method needs for a problem, on three jobs, outside of any budget."""
+    """Compile and import what the method needs for a problem, by searches of three jobs, outside of any budget."""
     problem = tiny_problem(search, like)
     if search.settings.seconds is not None:
         yardsticks(problem, ("fcfs",), Clock(None))
@@ -162,7 +162,11 @@ def warm_up(search: Search, like: SearchProblem) -> None:
 def search_once(
     search: Search, problem: SearchProblem, saved: Checkpoint, clock: Clock, *, initial: Iterable[object] = ()
 ) -> Found:
-    """Return the result of one search over the whole problem, continued from its checkpoint if there is one."""
+    """Run one search over the whole problem, continued from its checkpoint if there is one; return what it found.
+
+    First compute baselines, bounds and first plans. Raise InfeasibleError if a bound shows that no plan keeps the
+    deadline.
+    """
     measures = yardsticks(problem, search.baselines, clock, search.say)
     search.say("first plans")
     bounds = [bound_on(measures.known_bounds, name) for name in search.objectives.names]
@@ -200,7 +204,7 @@ def search_once(
 
 
 def _try_one(run: Run, seconds: float, clock: Clock) -> None:
-    """Evaluate one plan, if there is time: its duration tells how many more there is time for."""
+    """Evaluate the plan in order of arrival, if there is time: its duration tells how many more there is time for."""
     run.begin_clock(clock)
     run.cut_at = seconds
     order = np.argsort(run.problem.problem.arrival_rank, kind="stable")
@@ -209,7 +213,10 @@ def _try_one(run: Run, seconds: float, clock: Clock) -> None:
 
 
 def shielded_from_interrupt(make: Callable[[], R]) -> R:
-    """Return what a short function makes; after Ctrl-C within it, make it again and mark the search as interrupted."""
+    """Call a short function and return what it makes.
+
+    After Ctrl-C within it, call it again, and mark its result's search as interrupted.
+    """
     try:
         return make()
     except KeyboardInterrupt:
@@ -234,7 +241,10 @@ def _island_executor(search: Search) -> Iterator[Executor | None]:
 
 
 def result_of(found: Found, search: Search, clock: Clock) -> Result:
-    """Return a finished search as a Result, with what is needed to judge and to repeat it."""
+    """Return a finished search as a Result, with what is needed to judge and to repeat it.
+
+    Raise InfeasibleError if all plans end after the deadline.
+    """
     problem, run, measures = found.problem, found.run, found.measures
     refuse_late(run)
     (front, came), baselines = front_of(run.archive, problem, measures), baselines_of(measures, problem)
@@ -267,7 +277,7 @@ def result_of(found: Found, search: Search, clock: Clock) -> Result:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of software that a repetition needs."""
+    """Return the versions of fedsched, Python, NumPy and Numba, by name."""
     import numba
 
     return {
@@ -279,9 +289,9 @@ def versions() -> dict[str, str]:
 
 
 def front_of(archive: Archive, problem: SearchProblem, measures: Yardsticks) -> tuple[Front, list[Schedule]]:
-    """Return an archive's plans sorted by the first objective, with the values by which they were chosen and that came.
+    """Return an archive's plans as a Front sorted by the first objective, and the schedules that came of them.
 
-    Also return the schedules that came, if they may differ from the planned ones.
+    If these may differ from the planned ones, the Front has both values; else the list of schedules is empty.
     """
     signs, names = problem.objectives.signs, problem.objectives.names
     order = np.argsort(archive.values[:, 0], kind="stable").tolist()
@@ -295,7 +305,7 @@ def front_of(archive: Archive, problem: SearchProblem, measures: Yardsticks) -> 
 
 
 def baselines_of(measures: Yardsticks, problem: SearchProblem) -> tuple[Baseline, ...]:
-    """Return the baselines for a Result."""
+    """Return the baselines of a Result: each policy's values, what was planned if that may differ, and lateness."""
     signs = problem.objectives.signs
     planned = [tuple(row) for row in (measures.values * signs).tolist()]
     latest, schedules = problem.objectives.latest, measures.came.values()
@@ -308,7 +318,10 @@ def baselines_of(measures: Yardsticks, problem: SearchProblem) -> tuple[Baseline
 
 
 def comparable(measures: Yardsticks, problem: SearchProblem, schedules: Iterable[Schedule]) -> Yardsticks:
-    """Return the yardsticks, without bounds if some schedule lacks jobs that the bounds count."""
+    """Return the yardsticks, without bounds if a job that is sure to start has no end in some schedule.
+
+    The bounds count such jobs, so they would not hold for figures without them.
+    """
     if not problem.truth.misses_sure_jobs(*schedules, *measures.came.values()):
         return measures
     return replace(measures, bounds=None, bound_front=np.zeros((0, 2)), energy_penalty=math.nan)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Shift(NamedTuple):
-    """One row of the comparison: the objective's value, its lower bound, and the mean wait.
+    """One row of the comparison: what may move, the objective's value, its lower bound, and the mean wait.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Shift(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Shifts(ShiftsConvenience):
-    """What may move, and what that saves; the first row is EASY with every job at home.
+    """The comparison: what may move, and what that saves; the first row is EASY with every job at home.
 
     Parameters
     ----------
@@ -90,7 +90,10 @@ class Shifts(ShiftsConvenience):
     asked: Mapping[str, object]
 
     def saved(self, row: Shift) -> tuple[float, float]:
-        """Return the share of the cost at home that a row saves, and an upper bound on what any schedule saves."""
+        """Return the share of the value at home that a row saves, and an upper bound on what any schedule saves.
+
+        The second is NaN if the row has no bound.
+        """
         home = self.rows[0].value
         return 1.0 - row.value / home, 1.0 - row.bound / home
 

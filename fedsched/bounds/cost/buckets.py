@@ -32,7 +32,10 @@ BLOCK = 400_000  # entries of mode × start × class that are computed at once
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scarce:
-    """The scarce supply that jobs share: nodes of each speed, and other limited things."""
+    """The supply that jobs share: nodes of each speed (classes), and other limited things.
+
+    These things are wide-job sizes (f_p) and pools.
+    """
 
     relaxation: Relaxation
     slowdown: Ints  # per class: its index in the slowdowns
@@ -44,7 +47,10 @@ class Scarce:
 
     @classmethod
     def of(cls, relaxation: Relaxation, wide: Floats) -> Scarce:
-        """Return the scarce supply; classes of one speed are merged, since their watts do not matter here."""
+        """Return the supply of a relaxation; classes of one speed are merged, since their watts do not matter here.
+
+        `wide` has the values f_p of jobs, family × job.
+        """
         slowdowns = np.unique(relaxation.class_slowdown)
         member = relaxation.class_slowdown[:, None] == slowdowns
         place = np.searchsorted(slowdowns, relaxation.class_slowdown)
@@ -60,19 +66,19 @@ class Scarce:
         )
 
     def take(self, rows: Ints) -> Scarce:
-        """Return the same for some of the jobs."""
+        """Return the same supply with some of the jobs (rows) only."""
         return Scarce(
             self.relaxation.take(rows), self.slowdown, self.nodes, self.caps[rows], self.needs[:, rows], self.amounts,
             self.taken,
         )  # fmt: skip
 
     def left(self, edges: Floats) -> tuple[Floats, Floats]:
-        """Return the supply in each bucket, of each class and of each other thing."""
+        """Return the supply in each bucket between edges, without closed nodes: by class, and by other thing."""
         return self.taken.left(edges, self.nodes, self.amounts)
 
 
 class Prices(NamedTuple):
-    """The price of a second of a node, or of a unit of another thing, in each bucket."""
+    """The prices of a second of a node of each class, and of a unit of each other thing, in each bucket of time."""
 
     edges: Floats  # of the buckets, ascending from 0; after the last all prices are 0
     node: Floats  # bucket × class
@@ -80,11 +86,11 @@ class Prices(NamedTuple):
 
     @property
     def lengths(self) -> Floats:
-        """Return the buckets' seconds."""
+        """Return the length of each bucket in seconds."""
         return np.diff(self.edges)
 
     def finer(self, parts: int) -> Prices:
-        """Return the prices on buckets cut into this many parts, linear between the old buckets' middles."""
+        """Return the prices with each bucket cut into `parts`; they are linear between the old buckets' middles."""
         cuts = self.edges[:-1, None] + np.arange(parts) / parts * self.lengths[:, None]
         edges = np.append(cuts.ravel(), self.edges[-1])
         old, new = (edge[1:] / 2 + edge[:-1] / 2 for edge in (self.edges, edges))
@@ -97,7 +103,7 @@ class Prices(NamedTuple):
 
 
 class Value(NamedTuple):
-    """The Lagrangian's value at some prices, and its supergradient in them."""
+    """The Lagrangian's value at some prices, and its supergradient with respect to the prices of nodes and things."""
 
     bound: float
     node: Floats
@@ -105,10 +111,10 @@ class Value(NamedTuple):
 
 
 class Starts:
-    """The modes × starts among which each job's least bracket is sought, on given edges.
+    """The start times tried for each mode (a job at a slowdown), to find each job's least bracket, on given edges.
 
-    With `every`, all places at which the minimum can be, for any prices. Without, only the edges: a third of the
-    places, good enough to search for prices.
+    With `every`, they are all starts at which the minimum can be, for any prices. Without, only the edges and the
+    release: fewer starts, good enough to search for prices.
     """
 
     def __init__(self, scarce: Scarce, charge: Charge, edges: Floats, *, every: bool) -> None:
@@ -136,30 +142,33 @@ class Starts:
 
     @staticmethod
     def _taken(caps: Ints, tasks: Floats) -> Floats:
-        """Return how many nodes are taken of each class, in the given order of classes."""
+        """Return how many nodes of each class `tasks` tasks take, if the classes are filled in order up to `caps`."""
         filled = np.minimum(caps.cumsum(axis=-1), tasks[..., None])
         taken: Floats = filled.copy()
         taken[..., 1:] -= filled[..., :-1]
         return taken
 
     def _located(self, instant: Floats) -> tuple[Ints, Floats]:
-        """Return the bucket of each instant, and its distance from the bucket's begin."""
+        """Return the bucket of each instant, and its distance from the bucket's begin in seconds."""
         bucket = np.clip(np.searchsorted(self.edges, instant, side="right") - 1, 0, self.edges.size - 2)
         return bucket, np.minimum(instant, self.edges[-1]) - self.edges[bucket]
 
     def _spent(self, price: Floats) -> Floats:
-        """Return the price of one unit from start to end, for modes × starts."""
+        """Return the price of one unit used from start to end (modes × starts), at these prices by bucket."""
         integral = np.concatenate([[0.0], np.cumsum(price * self.widths)])
         (begin, into), (end, further) = self.begin, self.end
         return np.maximum(integral[end] + price[end] * further - (integral[begin] + price[begin] * into), 0.0)
 
     def least(self, prices: Prices) -> Floats:
-        """Return each job's least bracket."""
+        """Return each job's least bracket: its charge plus the price of what it uses, over modes and starts."""
         bracket = self._brackets(prices)[0]
         return np.minimum.reduceat(bracket.min(axis=1), self.first)
 
     def value(self, prices: Prices, copies: Floats) -> Value:
-        """Return the Lagrangian's value without the allowance for rounding; job j counts `copies[j]` times."""
+        """Return the Lagrangian's value and supergradient, without an allowance for rounding.
+
+        Job j counts `copies[j]` times.
+        """
         bracket, odd, taken = self._brackets(prices)
         where = bracket.argmin(axis=1)
         of_mode = bracket[self.row, where]
@@ -182,7 +191,11 @@ class Starts:
         )
 
     def _brackets(self, prices: Prices) -> tuple[Floats, Ints, Floats]:
-        """Return the brackets (modes × starts), each one's row among the odd ones or −1, and the odd ones' nodes."""
+        """Return the brackets (modes × starts), and where other nodes than the usual ones are cheaper.
+
+        A bracket is a charge plus a price. The second array has each bracket's row among these odd ones, or −1;
+        the third has the nodes that the odd ones take, row × class.
+        """
         each = [self._spent(column) for column in prices.node.T]
         bracket = self.charge + sum(taken[:, None] * spent for taken, spent in zip(self.usual.T, each, strict=True))
         dearer = np.zeros(bracket.shape, dtype=np.bool_)
@@ -204,13 +217,16 @@ class Starts:
 
 
 def _of_all(left: tuple[Floats, Floats], prices: Prices) -> float:
-    """Return the price of the whole supply."""
+    """Return the price of the whole supply over all buckets."""
     nodes, things = left
     return float((prices.node * nodes).sum() + (prices.thing * things).sum())
 
 
 def proven(scarce: Scarce, charge: Charge, prices: Prices) -> float:
-    """Return the bound that the prices prove: the Lagrangian's value minus what rounding may have added to it."""
+    """Return the lower bound that the prices prove: the Lagrangian's value minus what rounding may have added.
+
+    It is in the metric's own unit, and at least 0. Prices below 0 count as 0.
+    """
     relaxation, jobs = scarce.relaxation, scarce.relaxation.tasks.size
     prices = prices._replace(node=np.maximum(prices.node, 0.0), thing=np.maximum(prices.thing, 0.0))
     entries = relaxation.slowdown.size * (2 * prices.edges.size + 3) * scarce.nodes.size

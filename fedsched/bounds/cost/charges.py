@@ -1,8 +1,8 @@
-"""The charge of a start: each metric that is a sum over jobs, as a function of a job's start and possible run times.
+"""The charge of a start: what a job adds to a metric that is a sum over jobs, for its start and possible run times.
 
-A run is at least `duration` and at most `most` of the relaxation. Flow falls as the run gets shorter; a slowdown,
-(wait + run)/run = 1 + wait/run, falls as the run gets longer. A wait depends only on the start.
-`LEAST` has what every schedule meets by a metric's definition: a bound up to that says nothing.
+A run is at least `duration` and at most `most` of the relaxation. Flow falls as the run gets shorter; a slowdown, (wait
++ run)/run = 1 + wait/run, falls as the run gets longer. A wait depends only on the start. `TRIVIAL_BOUNDS` has what
+every schedule meets by a metric's definition: a bound up to that says nothing.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Charge:
-    """A sum over jobs that is minimised: for modes (job, v) and starts S, the least that each job adds to it.
+    """A metric that is a sum over jobs: for modes (job, slowdown) and starts, the least that each job adds to the sum.
 
-    It is piecewise linear in S. Kinks that may be a minimum are among `kinks`; the others are concave.
+    It is piecewise linear in the start. Kinks that may be a minimum are among `kinks`; the others are concave.
     """
 
     of: Callable[[Relaxation, Ints, Ints, Floats], Floats]  # (relaxation, job, v, start): per mode × start
@@ -39,7 +39,7 @@ def _wait(relaxation: Relaxation, job: Ints, start: Floats) -> Floats:
 
 
 def _runs(relaxation: Relaxation, job: Ints, v: Ints) -> tuple[Floats, Floats]:
-    """Return the least and the greatest run time from the job's start on, as columns."""
+    """Return the least and the greatest run time of each mode, time run before t0 included, as columns."""
     begun = relaxation.begun[job]
     return (begun + relaxation.duration[job, v])[:, None], (begun + relaxation.most[job, v])[:, None]
 
@@ -68,7 +68,10 @@ def _no_kinks(relaxation: Relaxation, job: Ints, v: Ints) -> Floats:
 
 
 def _bounded_kinks(relaxation: Relaxation, job: Ints, v: Ints) -> Floats:
-    """Return the starts at which wait + run reaches the bound's seconds, for the least and the greatest run."""
+    """Return the starts at which wait + run is the bound of the bounded slowdown (seconds), for both run times.
+
+    These are the least and the greatest run time of each mode.
+    """
     idle = -_wait(relaxation, job, np.zeros((job.size, 1)))  # the start without a wait
     return np.concatenate([idle + BOUND_SECONDS - run for run in _runs(relaxation, job, v)], axis=1)
 
@@ -128,5 +131,8 @@ TRIVIAL_BOUNDS = {"mean_slowdown": 1.0, "bounded_slowdown": 1.0, "weighted_slowd
 
 
 def is_useful(metric: str, bound: float) -> bool:
-    """Return whether a bound exceeds what every schedule meets by definition; False if it is unknown."""
+    """Return whether a bound exceeds what every schedule has by definition: 1 for slowdowns, else 0.
+
+    False for NaN.
+    """
     return bound > TRIVIAL_BOUNDS.get(metric, 0.0)

@@ -28,7 +28,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundProblem:
-    """The objective, and the constraints of the relaxation that are used."""
+    """The linear problem that bounds a makespan T or an energy: its prices and constraints.
+
+    The constraints limit the node-seconds of each class after each release level, the time of wide jobs, and each
+    job's own end.
+    """
 
     relaxation: Relaxation
     levels: Floats  # release instants r_l, ascending; the first is the earliest release
@@ -40,25 +44,25 @@ class BoundProblem:
 
     @property
     def level_of(self) -> Ints:
-        """Return the index of the last level at or before each job's release."""
+        """Return for each job the index of the last level (a release instant) at or before its release."""
         return np.searchsorted(self.levels, self.relaxation.release, side="right") - 1
 
     @property
     def lost(self) -> Floats:
-        """Return the node-seconds, level × class, that are closed until T."""
+        """Return the closed node-seconds, level × class, from each level until `reached`, a lower bound on T."""
         return self.relaxation.shut.lost(self.levels, self.reached, self.relaxation.nodes.size)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Multipliers:
-    """Multipliers >= 0 of the constraints."""
+    """The multipliers >= 0 of the problem's constraints: areas, wide jobs, and single jobs."""
 
     area: Floats  # level × class
     wide: Floats  # family
     job: Floats  # job
 
     def clipped(self) -> Multipliers:
-        """Return the multipliers with values below 0, left by a solver's tolerance, set to 0."""
+        """Return the multipliers with values below 0 or NaN, left by a solver's tolerance, set to 0."""
         return Multipliers(*(np.maximum(np.nan_to_num(part), 0.0) for part in (self.area, self.wide, self.job)))
 
     def scaled(self, factor: float) -> Multipliers:
@@ -68,7 +72,10 @@ class Multipliers:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DualValue:
-    """A proven bound as a linear function of the limit on T: bound(limit) = constant − slope·limit, slope >= 0."""
+    """A proven lower bound, as a linear function of the limit on T: bound(limit) = constant − slope·limit.
+
+    The slope is at least 0.
+    """
 
     constant: float
     slope: float
@@ -77,12 +84,16 @@ class DualValue:
     wide_gradient: Floats
 
     def at(self, limit: float) -> float:
-        """Return the bound for schedules with T <= limit."""
+        """Return the bound for schedules with T <= limit; it is constant if the slope is 0."""
         return self.constant - self.slope * limit if self.slope > 0 else self.constant
 
 
 def dual_value(problem: BoundProblem, multipliers: Multipliers, *, limited: bool = False) -> DualValue:
-    """Return the bound that these multipliers prove; without a limit on T, those that spend too much are scaled."""
+    """Return the lower bound that these multipliers prove, with its gradients.
+
+    If they cost more than a second of T is worth, they are scaled down; with `limited` the bound instead falls with
+    the limit on T.
+    """
     relaxation = problem.relaxation
     multipliers = multipliers.clipped()
     spent = _spent(relaxation, multipliers)
@@ -118,7 +129,7 @@ def dual_value(problem: BoundProblem, multipliers: Multipliers, *, limited: bool
 
 
 def _spent(relaxation: Relaxation, multipliers: Multipliers) -> float:
-    """Return how much of the price of T the multipliers use."""
+    """Return the price of a second of T that the multipliers use up, to be compared with `time_price`."""
     return float(
         (multipliers.area @ relaxation.nodes).sum()
         + multipliers.wide.sum() * relaxation.total_nodes
@@ -127,9 +138,10 @@ def _spent(relaxation: Relaxation, multipliers: Multipliers) -> float:
 
 
 def cheapest_modes(problem: BoundProblem, node_price: Floats, per_second: Floats) -> tuple[Floats, Ints, Floats]:
-    """Return every job's least cost, its mode, and its nodes of each class (eq. per job, closed form).
+    """Return every job's least cost, the mode (slowdown) that has it, and the nodes of each class used.
 
-    `node_price` is per level and class. `per_second` is per job: the price of a second of it besides its nodes.
+    `node_price` is the price of a node-second per level and class. `per_second` is each job's price of a second
+    besides its nodes.
     """
     relaxation = problem.relaxation
     jobs, classes = relaxation.caps.shape
@@ -158,7 +170,10 @@ def cheapest_modes(problem: BoundProblem, node_price: Floats, per_second: Floats
 
 
 def without_late_modes(problem: BoundProblem, instant: float) -> BoundProblem | None:
-    """Return the problem restricted to schedules with T below an instant; None if some job cannot end by then."""
+    """Return the problem restricted to modes that can end before an instant; None if some job cannot.
+
+    It then bounds the schedules with T below the instant.
+    """
     relaxation = problem.relaxation
     early = relaxation.usable & (relaxation.release[:, None] + relaxation.duration < instant)
     if not early.any(axis=1).all():
@@ -167,10 +182,10 @@ def without_late_modes(problem: BoundProblem, instant: float) -> BoundProblem | 
 
 
 def least_end(problem: BoundProblem, floor: float, bound_on: Callable[[BoundProblem], float]) -> float:
-    """Return a bound on T, at least `floor`, by a binary search among the instants at which modes end.
+    """Return a lower bound on T, at least `floor`, by a binary search among the instants at which modes end.
 
     If T < t, the bound without modes that end at t or later holds: T >= min(t, that bound). That bound falls as t
-    grows.
+    grows. `bound_on` computes the bound of a restricted problem.
     """
     relaxation = problem.relaxation
     ends = (relaxation.release[:, None] + relaxation.duration)[relaxation.usable]

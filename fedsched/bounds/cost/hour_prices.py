@@ -30,7 +30,7 @@ UNDONE = 3.0  # the price of unplaced work, relative to the dearest: it marks a 
 
 
 class NodeSet(NamedTuple):
-    """Equal nodes with one signal: their number, and each job's node limit, run time and price on them."""
+    """A set of equal nodes with one signal (price over time), and each job's node limit, run time and price on it."""
 
     curve: Curve
     nodes: int
@@ -39,23 +39,23 @@ class NodeSet(NamedTuple):
     rate: Floats  # the price of a second at a signal value of 1
 
     def of(self, rows: Ints) -> NodeSet:
-        """Return the same for some of the jobs."""
+        """Return the same node set for some of the jobs (rows) only."""
         return self._replace(caps=self.caps[rows], lasts=self.lasts[rows], rate=self.rate[rows])
 
 
 class NodeSetPrices(NamedTuple):
-    """The price of a node-second in each room and stretch of time, on top of the signals; 0 outside of them."""
+    """The price of a node-second in each node set and stretch of time, on top of the signals; 0 outside of them."""
 
     edges: Floats
     prices: Floats  # rooms × stretches
 
     def paid(self, room: int, times: Floats) -> Floats:
-        """Return the price of a node from the first edge to each of these times."""
+        """Return the price of a node of set `room`, held from the first edge until each of these times."""
         until = np.append(0.0, np.cumsum(self.prices[room] * np.diff(self.edges)))
         return np.asarray(np.interp(times, self.edges, until))
 
     def total(self, nodes: Sequence[int]) -> float:
-        """Return the price of all rooms over all time, with this many nodes each."""
+        """Return the price of the whole supply over all time, with this many nodes in each set."""
         return float(np.array(nodes, dtype=np.float64) @ (self.prices @ np.diff(self.edges)))
 
 
@@ -64,8 +64,8 @@ def node_set_prices(
 ) -> NodeSetPrices | None:
     """Return prices of node-seconds, from a linear program that fits the jobs' work into node sets within a span.
 
-    `rooms` are the node sets. `first` has the row at which each job's shapes begin; its work may be split among them.
-    None if the solver finds nothing, or gives up at `until`, a time of `time.perf_counter`.
+    `rooms` are the node sets. `first` has the row at which each job's shapes begin; its work may be split among
+    them. Return None if the solver finds nothing, or gives up at `until`, a time of `time.perf_counter`.
     """
     from scipy.optimize import linprog
     from scipy.sparse import csr_matrix

@@ -37,14 +37,14 @@ AT_ONCE = 1_000_000  # begins of stretches that are computed together
 
 
 def at_least(curve: Curve, lasts: Floats) -> Floats:
-    """Return a lower bound on the integral over any stretch of each length."""
+    """Return a lower bound on the signal's integral over any stretch of each length: the least value × length."""
     return np.asarray((1.0 - ROUNDING) * curve.values.min() * lasts)
 
 
 def cheapest(curve: Curve, release: Floats, lasts: Floats, until: float = math.inf) -> Floats:
-    """Return the least integral over a stretch of each length from its release on.
+    """Return the least integral of the signal over a stretch of each length that begins at the release or later.
 
-    Its slope changes only where the stretch begins or ends at a step. The least is therefore at such a begin, at the
+    Its slope changes only if the stretch begins or ends at a step. The least is therefore at such a begin, at the
     release, or at the last begin within the signal. When time is up (`until`, by `time.perf_counter`), the signal's
     least value is used instead.
     """
@@ -77,19 +77,19 @@ MOST_STEPS = 50_000  # of a repeating signal: beyond, each job is bounded by one
 
 
 class Chosen(NamedTuple):
-    """The choice of each job, or of each of its shapes: its price, and its nodes and begin in each room."""
+    """The cheapest choice of each job or shape of a job: its price, and its nodes and begin in each node set."""
 
     paid: Floats
     nodes: Ints  # job × room
     begins: Floats  # job × room
 
     def of(self, rows: Ints) -> Chosen:
-        """Return the choices of some of them."""
+        """Return the choices of some rows (jobs or shapes) only."""
         return Chosen(self.paid[rows], self.nodes[rows], self.begins[rows])
 
 
 class Choices:
-    """The jobs' choices so far, in rooms, with time cut at the edges of these prices."""
+    """The jobs' choices so far in the node sets, from which better prices follow; time is cut at the prices' edges."""
 
     def __init__(self, rooms: Sequence[NodeSet], prices: NodeSetPrices) -> None:
         self.rooms, self.edges = rooms, prices.edges
@@ -100,7 +100,10 @@ class Choices:
         self._uses: list[Floats] = []
 
     def add(self, chosen: Chosen, rows: Ints) -> None:
-        """Add each job's choice, in the shape given by this row of the rooms."""
+        """Store one choice for each job: its cost, and its use of each node set and stretch of time.
+
+        `rows` are the rows of the jobs' shapes in the node sets.
+        """
         cost, use = np.zeros(rows.size), []
         for p, room in enumerate(self.rooms):
             begins, nodes = chosen.begins[:, p], chosen.nodes[:, p]
@@ -112,7 +115,10 @@ class Choices:
         self._uses.append(np.concatenate(use, axis=1))
 
     def prices(self, until: float) -> NodeSetPrices | None:
-        """Return the multipliers of the supply; None if the solver finds nothing, or gives up."""
+        """Return new prices: the multipliers of the supply in a program that mixes the stored choices.
+
+        None if the solver finds nothing, or gives up at `until`.
+        """
         from scipy.optimize import linprog
         from scipy.sparse import csr_matrix, hstack, identity
 
@@ -147,7 +153,7 @@ def least_costs(
     closed: bool = False,
     until: float = math.inf,
 ) -> dict[str, float]:
-    """Return bounds on cost and carbon, for signals for which something can be proven.
+    """Return lower bounds on cost and carbon by metric name, for signals for which something can be proven.
 
     Parameters
     ----------
@@ -173,7 +179,7 @@ def least_costs(
 
 
 class _Span(NamedTuple):
-    """Schedules with a makespan between two values: bounds on their cost, and on that of their jobs."""
+    """The schedules with a makespan between two values, and bounds on their cost and on their jobs' cost alone."""
 
     least: float
     first: float
@@ -182,7 +188,7 @@ class _Span(NamedTuple):
 
 
 class _Hours:
-    """Bounds on the cost of a relaxation's jobs on a federation by one tariff."""
+    """The computation of bounds on the cost of a relaxation's jobs on a federation by one tariff."""
 
     def __init__(
         self, federation: Federation, relaxation: Relaxation, tariff: Tariff, shapes: Ints | None, until: float
@@ -212,7 +218,10 @@ class _Hours:
         self.reach = min(ends, default=math.inf) - relaxation.t0
 
     def least(self, makespan: float, latest: float, *, closed: bool) -> float:
-        """Return a lower bound on the cost of schedules with a makespan between these."""
+        """Return a lower bound on the cost of schedules with a makespan from `makespan` to `latest` seconds.
+
+        With `closed` each job is bounded as if it were alone.
+        """
         latest = max(makespan, min(latest, self.reach))
         if closed or self._too_many(min(latest, 2.0 * makespan)):
             return max(0.0, self._span(makespan, latest, self._work(latest, None)).least)

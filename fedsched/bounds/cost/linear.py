@@ -1,4 +1,4 @@
-"""The LP of a bound problem, solved by HiGHS: its duals are the multipliers."""
+"""The linear program of a bound problem, solved by HiGHS: its dual values are the multipliers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class _Rows:
-    """The rows of a sparse matrix `A x <= b` or `A x = b`, added block by block."""
+    """The rows of a sparse system `A x <= b` or `A x = b`, added block by block."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -24,7 +24,10 @@ class _Rows:
         self._right: list[Floats] = []
 
     def add(self, right: Floats, *blocks: tuple[Ints, Ints, Floats]) -> slice:
-        """Add rows with these right-hand sides; entries are (row in the block, column, value)."""
+        """Add rows with these right-hand sides, and return the slice of their numbers.
+
+        Entries are (row in the block, column, value).
+        """
         first = self.count
         self._entries += [(np.asarray(row) + first, column, value) for row, column, value in blocks]
         self._right.append(np.asarray(right, dtype=np.float64))
@@ -32,7 +35,7 @@ class _Rows:
         return slice(first, self.count)
 
     def matrix(self, columns: int) -> Any:
-        """Return the sparse matrix."""
+        """Return the sparse matrix A of all rows, with this many columns."""
         from scipy.sparse import csr_matrix
 
         rows, cols, values = (np.concatenate(parts) for parts in zip(*self._entries, strict=True))
@@ -40,17 +43,17 @@ class _Rows:
 
     @property
     def right(self) -> Floats:
-        """Return the right-hand sides."""
+        """Return the right-hand sides b of all rows."""
         return np.concatenate(self._right)
 
 
 def within(until: float) -> dict[str, float]:
-    """Return the options with which HiGHS gives up at a time of `time.perf_counter`."""
+    """Return the options with which HiGHS gives up at a time of `time.perf_counter`; none if the time is inf."""
     return {} if until == math.inf else {"time_limit": max(until - time.perf_counter(), 0.01)}
 
 
 class Solved(NamedTuple):
-    """The multipliers of an LP, and its T: only a guide, since a solver's tolerance proves nothing."""
+    """The multipliers of a linear program, and its T: only a guide, since a solver's tolerance proves nothing."""
 
     multipliers: Multipliers
     horizon: float
@@ -59,7 +62,7 @@ class Solved(NamedTuple):
 def solve(
     problem: BoundProblem, *, limit: float | None = None, copies: Ints | None = None, until: float = math.inf
 ) -> Solved:
-    """Return the multipliers of the LP of a bound problem; all 0 if HiGHS gives up.
+    """Return the multipliers of a bound problem's linear program and its T; multipliers are 0 if HiGHS gives up.
 
     Parameters
     ----------

@@ -34,7 +34,11 @@ HOPELESS = 5e-4
 
 
 def find_prices(scarce: Scarce, charge: Charge, until: float) -> Prices:
-    """Return good prices for a metric; at `until`, by `time.perf_counter`, the search stops with the best so far."""
+    """Return good prices for a metric, by a walk on a sample of the jobs and then on all.
+
+    At `until`, by `time.perf_counter`, the search stops with the best prices so far. With more than 3000 jobs only
+    the sample is used.
+    """
     jobs = scarce.relaxation.tasks.size
     rows, copies = _sample(scarce.relaxation)
     some = scarce.take(rows)
@@ -50,7 +54,7 @@ def find_prices(scarce: Scarce, charge: Charge, until: float) -> Prices:
 
 
 def _sample(relaxation: Relaxation) -> tuple[Ints, Floats]:
-    """Return jobs that represent all, by release and work, and the number of jobs that each stands for."""
+    """Return at most 300 jobs that represent all, by release and work, and the number of jobs that each stands for."""
     jobs = relaxation.tasks.size
     if jobs <= SAMPLE:
         return np.arange(jobs), np.ones(jobs)
@@ -60,10 +64,10 @@ def _sample(relaxation: Relaxation) -> tuple[Ints, Floats]:
 
 
 def first_prices(scarce: Scarce, charge: Charge) -> list[Prices]:
-    """Return prices in closed form: of nodes by their speed, or of one other thing, by the jobs that wait at each time.
+    """Return prices in closed form: of nodes by their speed, then of each other thing alone, by the jobs that wait.
 
-    Take a machine of rate 1 that runs the jobs one after another, in order of weight per work. Its price at any time is
-    the cost of a second of delay for all jobs that it has yet to finish before it idles.
+    Take a machine of rate 1 that runs the jobs one after another, in order of work per weight. Its price at any
+    time is the cost of a second of delay for all jobs that it has yet to finish before it idles.
     """
     relaxation = scarce.relaxation
     by_speed = 1.0 / relaxation.slowdown[scarce.slowdown]
@@ -87,13 +91,13 @@ def first_prices(scarce: Scarce, charge: Charge) -> list[Prices]:
 
 
 def _done(scarce: Scarce, release: Floats, weight: Floats, work: Floats) -> Floats:
-    """Return when a machine of rate 1 finishes each job, in order of weight per work."""
+    """Return when a machine of rate 1 finishes each job if it runs the released job of least work per weight."""
     least = 1e-12 * float(scarce.relaxation.shortest.max()) + 1e-300
     return squashed(release, work, np.maximum(work, least) / weight, remaining=False).completion
 
 
 def _waiting(edges: Floats, release: Floats, work: Floats, done: Floats, weight: Floats) -> Floats:
-    """Return the weight of all jobs that finish later in the same busy period, as a mean over each bucket."""
+    """Return the weight of all jobs that finish later in the same busy period, as a mean over each bucket of time."""
     order = np.argsort(done, kind="stable")
     later = np.append(np.cumsum(weight[order][::-1])[::-1], 0.0)
     instants = (edges[:-1, None] + (np.arange(8) + 0.5) / 8 * np.diff(edges)[:, None]).ravel()
@@ -118,9 +122,9 @@ def _work(scarce: Scarce, price: Floats) -> Floats:
 
 
 def _edges(done: Floats, taken: ClosedCapacity) -> Floats:
-    """Return the buckets' edges: half of them by the ends of jobs, half evenly over time.
+    """Return the buckets' edges in seconds: half of them by the ends of jobs, half evenly over time.
 
-    If nodes close and open again, there are some more edges.
+    If nodes close and open again, those times are edges too (a sample of them, if they are many).
     """
     last = float(done.max()) or 1.0  # 1 if all runs are below the clock's resolution
     by_jobs = np.quantile(done, np.linspace(0.0, 1.0, BUCKETS // 2 + 1)[1:])
@@ -130,7 +134,7 @@ def _edges(done: Floats, taken: ClosedCapacity) -> Floats:
 
 
 def _ends_of_busy_periods(release: Floats, work: Floats) -> Floats:
-    """Return the ends of the busy periods of a machine of rate 1 that idles only without work, ascending."""
+    """Return when the busy periods of a machine of rate 1 end, ascending; it idles only if no released work is left."""
     order = np.argsort(release, kind="stable")
     begun = release[order]
     # The end of the first i jobs' work: max over k <= i of release_k + Σ work from k to i.
@@ -142,10 +146,11 @@ def _ends_of_busy_periods(release: Floats, work: Floats) -> Floats:
 def climb_prices(
     scarce: Scarce, charge: Charge, prices: Prices, copies: Floats, *, steps: int, reach: float, until: float
 ) -> Prices:
-    """Return the best prices on a walk along the supergradient from these prices.
+    """Return the best prices met on a walk along the supergradient of the bound, from these prices.
 
     A step aims at a value that exceeds the best one by a share `reach` of all prices (Polyak). After several steps
     without a gain, the walk goes back to the best prices and aims lower. Each price moves in proportion to itself.
+    The walk ends after `steps` steps or at `until`.
     """
     starts = Starts(scarce, charge, prices.edges, every=False)
     lengths, amounts = prices.lengths[:, None], np.maximum(scarce.amounts, 1.0)

@@ -1,4 +1,4 @@
-"""The prover: it searches for multipliers and prices within its time, and stores the bounds that they prove."""
+"""The prover of lower bounds: it searches for multipliers and prices within its time, and stores the bounds proven."""
 
 from __future__ import annotations
 
@@ -35,8 +35,9 @@ ENOUGH = 1e-4  # stop if the cuts promise a smaller relative improvement
 def solve_by_classes(problem: BoundProblem, *, limit: float | None = None, until: float = math.inf) -> Solved:
     """Return good multipliers of the classes and wide families; those of single jobs stay 0.
 
-    The dual function is concave in a few dozen prices, and closed-form in each job, so the LP of the cutting planes is
-    tiny: maximise the least tangent in a box around the best point. The box shrinks if the tangents mislead.
+    The dual function is concave in a few dozen prices, and closed-form in each job, so the program of the cutting
+    planes is tiny. It maximises the least tangent in a box around the best point. The box shrinks if the tangents
+    mislead. With `limit` T has this upper limit; solvers stop at `until`.
     """
     guess = _of_sample(problem, limit, until)
     if limit is None and problem.time_price == 0:  # time costs nothing, so no multiplier may be above 0
@@ -75,14 +76,17 @@ def solve_by_classes(problem: BoundProblem, *, limit: float | None = None, until
 
 
 def _multipliers(problem: BoundProblem, prices: Floats) -> Multipliers:
-    """Return a vector of prices as multipliers."""
+    """Return a vector of prices (of classes, then of wide families) as Multipliers; those of single jobs are 0."""
     levels, classes = problem.levels.size, problem.relaxation.nodes.size
     area = prices[: levels * classes].reshape(levels, classes)
     return Multipliers(area, prices[levels * classes :], np.zeros(problem.relaxation.tasks.size))
 
 
 def _of_sample(problem: BoundProblem, limit: float | None, until: float) -> Solved:
-    """Return the LP's multipliers for every k-th job by (release, area), each of which stands for k."""
+    """Return the multipliers of the program for at most 250 jobs, each of which stands for its neighbours.
+
+    Neighbours are next to each other in order of release level and area.
+    """
     relaxation = problem.relaxation
     jobs = relaxation.tasks.size
     order = np.lexsort((relaxation.tasks * relaxation.shortest, problem.level_of))
@@ -95,7 +99,10 @@ def _of_sample(problem: BoundProblem, limit: float | None, until: float) -> Solv
 def _highest(
     cuts: list[tuple[Floats, float]], centre: Floats, radius: Floats, capacity: Floats, purse: float
 ) -> tuple[Floats, float] | None:
-    """Return the point of the box at which the least tangent is highest, and its height; None if HiGHS gives up."""
+    """Return the point of the box at which the least tangent is highest, and its height; None if HiGHS gives up.
+
+    At most `purse` is spent on the prices, if that is finite.
+    """
     from scipy.optimize import linprog
 
     scale = max(abs(cuts[0][1]), 1e-300)
@@ -114,7 +121,7 @@ def _highest(
 
 
 class Prover:
-    """Searches for multipliers, and stores the bounds on energy that they prove."""
+    """The prover of one relaxation: it searches for multipliers, and stores the bounds that they prove."""
 
     def __init__(
         self, relaxation: Relaxation, method: str, seconds: float = math.inf, unclocked: Relaxation | None = None
@@ -143,12 +150,15 @@ class Prover:
 
     @cached_property
     def longest_wait(self) -> float:
-        """Return the bound on the longest wait, besides that by the mean wait."""
+        """Return the lower bound on the longest wait in seconds, besides that by the mean wait."""
         works = [_work(self, price.area.sum(axis=0)) for price in self.fixed_prices()]
         return rounded_down(closed.longest_wait(self.relaxation, works), self.relaxation.t0)
 
     def makespan(self) -> DualValue:
-        """Return the best bound on T, proven by multipliers; it raises the floor for later bounds."""
+        """Return the best bound on T that multipliers prove, and raise `floor`, the bound that later ones use.
+
+        T is the time from t0 to the last end.
+        """
         tried = self.fixed_prices()
         if self.method != "closed":
             tried.append(self._solve(self.problem, None).multipliers)
@@ -159,7 +169,10 @@ class Prover:
         return best
 
     def _between_downtimes(self, known: list[Multipliers], best: DualValue) -> DualValue:
-        """Return the best bound on T with closed nodes; each round may raise the floor and so lengthen the closures."""
+        """Return the best bound on T with closed nodes, after several rounds.
+
+        Each round may raise the floor, and so the closed time before T.
+        """
         shut, levels, t0 = self.relaxation.shut, self.problem.levels, self.relaxation.t0
         if not shut.begin.size:
             return best
@@ -176,7 +189,11 @@ class Prover:
         return max((dual_value(self.problem, prices) for prices in known), key=lambda found: found.constant)
 
     def _by_modes(self, known: list[Multipliers]) -> float:
-        """Return the bound on T after ruling out late modes: by known prices, then by those of a few LPs."""
+        """Return the bound on T after ruling out modes that end late: by known prices, then by a few programs.
+
+        A mode is a job at a slowdown. For few jobs CP-SAT may raise the bound further. With method "closed" it
+        is the floor.
+        """
         # As for longest job and area: every duration is clocked, which allows for more than the rounding of sums.
 
         def by_known(problem: BoundProblem) -> float:
@@ -199,13 +216,16 @@ class Prover:
         return best
 
     def energy(self) -> float:
-        """Return the best bound on energy."""
+        """Return the best bound on the energy of all schedules, in joules."""
         if math.isnan(self.thrifty_horizon):
             self._add_line(None)
         return max(line.constant for line in self.energy_lines if line.slope == 0) + self.relaxation.more_joules
 
     def energy_within(self, limit: float, *, solve: bool = True) -> float:
-        """Return the best bound on the energy of schedules with T <= limit; without `solve`, by known multipliers."""
+        """Return the best bound on the energy of schedules with T <= limit, in joules.
+
+        Without `solve` only multipliers found before are used.
+        """
         self.energy()
         if solve:
             self._add_line(limit)
@@ -238,7 +258,10 @@ class Prover:
 
     @contextmanager
     def _limited(self) -> Iterator[float]:
-        """Yield the time until which a solver may run, by `time.perf_counter`, and subtract its time."""
+        """A context that yields the time until which a solver may run, and subtracts the time used from `seconds`.
+
+        The time is one of `time.perf_counter`. If no seconds are left, `cut` is set.
+        """
         begun = time.perf_counter()
         yield begun + self.seconds
         self.seconds -= time.perf_counter() - begun
@@ -246,7 +269,7 @@ class Prover:
 
     @cached_property
     def responses(self) -> closed.Responses:
-        """Return the closed-form bounds on responses and waits."""
+        """Return the closed-form bounds on sums of responses and waits, computed once."""
         relaxation = self.relaxation
         works = []
         for multipliers in (*self.fixed_prices(), self.best_makespan.multipliers):
@@ -258,17 +281,17 @@ class Prover:
 
     @cached_property
     def best_makespan(self) -> DualValue:
-        """Return the best bound on T, computed once."""
+        """Return the best bound on T as `makespan` finds it, computed once."""
         return self.makespan()
 
     def of_starts(self, metric: str) -> float:
-        """Return the bound on a metric that is a sum over jobs, computed once."""
+        """Return the bound on a metric that is a sum over jobs, such as "flow", computed once."""
         if metric not in self._of_starts:
             self._of_starts[metric] = max(self.without_prices(metric), self._by_buckets(metric))
         return self._of_starts[metric]
 
     def without_prices(self, metric: str) -> float:
-        """Return the bound on such a metric by closed forms and the LP's prices alone."""
+        """Return the bound on such a metric by closed forms and class prices, without prices over time."""
         relaxation = self.relaxation
         jobs, t0 = relaxation.tasks.size, relaxation.t0
         if metric == "flow":
@@ -290,7 +313,10 @@ class Prover:
 
 
 def class_prices(relaxation: Relaxation, levels: int) -> list[Floats]:
-    """Return prices of a node-second, level × class, with sum 1 over all nodes: equal for all, and by speed."""
+    """Return several prices of a node-second, level × class: for each level equal ones, and ones by speed.
+
+    The prices of all nodes add up to 1.
+    """
     made = []
     for weight in (np.ones(relaxation.nodes.size), 1.0 / relaxation.slowdown[relaxation.class_slowdown]):
         for level in range(levels):
@@ -301,6 +327,9 @@ def class_prices(relaxation: Relaxation, levels: int) -> list[Floats]:
 
 
 def _work(prover: Prover, price: Floats) -> Floats:
-    """Return the least work of each job on a machine of rate 1, made of nodes with these prices, with sum 1."""
+    """Return each job's least work on a machine of rate 1 that is made of all nodes, each with its class's price.
+
+    The prices of all nodes add up to 1.
+    """
     levels = prover.problem.levels.size
     return cheapest_modes(prover.problem, np.tile(price, (levels, 1)), np.zeros(prover.relaxation.tasks.size))[0]

@@ -1,4 +1,7 @@
-"""The CP-SAT model: an optional interval for each way in which a job can run, one cumulative resource a node class."""
+"""The CP-SAT model: an optional interval for each way in which a job can run, and one cumulative resource per class.
+
+A class is a set of equal nodes.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +32,9 @@ STEPS = 1 << 21  # of a schedule with times that have no common unit
 class TimeUnit:
     """A unit of time: times become whole multiples of `seconds`, rounded down.
 
-    Rounding down starts and durations keeps a schedule feasible (⌊s⌋ + ⌊d⌋ <= ⌊s + d⌋), so the best schedule in whole
-    units is no longer than the best in true times. `slack` is the share by which a multiple may exceed its time, if
-    that time is a multiple up to rounding.
+    Rounding down starts and durations keeps a schedule feasible (⌊s⌋ + ⌊d⌋ <= ⌊s + d⌋). So the best schedule in
+    whole units is no longer than the best in true times. `slack` is the share by which a multiple may exceed its
+    time, if that time is a multiple up to rounding.
     """
 
     seconds: float
@@ -39,7 +42,7 @@ class TimeUnit:
     slack: float
 
     def down(self, times: Floats) -> Ints:
-        """Return the times in whole units."""
+        """Return the times in whole units, rounded down."""
         return np.floor(np.asarray(times) / self.seconds * (1 + NEAR)).astype(np.int64)
 
     def truth(self, units: float) -> float:
@@ -48,7 +51,7 @@ class TimeUnit:
 
 
 def time_unit(times: Sequence[Floats], scale: float) -> TimeUnit:
-    """Return a unit of which all times are multiples, or else 2^−21 of `scale` seconds."""
+    """Return a unit of which all times are multiples, or else the unit of 2^−21 × `scale` seconds."""
     values = np.unique(np.concatenate([np.ravel(part) for part in times]))
     values = values[values > 0]
 
@@ -73,7 +76,10 @@ THERE = 1  # in place of a variable: the job starts in every schedule
 
 
 def presence(cp: Any, rules: ExactRules, jobs: int) -> list[Any]:
-    """Return, for each job, whether it starts: a variable, or `THERE`."""
+    """Return, for each job, whether it starts: a variable of the model, or `THERE` if it always starts.
+
+    Add the constraints that follow from waits and from jobs that never start.
+    """
     optional = rules.optional
     there: list[Any] = [cp.new_bool_var(f"there{j}") if j in optional else THERE for j in range(jobs)]
     for j in sorted(optional):
@@ -97,7 +103,10 @@ def let_leave(
     *,
     strict: bool,
 ) -> None:
-    """Let jobs start before they leave; jobs that wait for one that never starts wait until it has left."""
+    """Constrain jobs that may leave to start before they do, in the model.
+
+    Jobs that wait for one that never starts wait until it has left.
+    """
     if not rules.leaves:
         return
     for j, latest in enumerate(latest_starts(rules, relaxation, unit, strict=strict).tolist()):
@@ -112,11 +121,12 @@ def let_leave(
 
 
 def latest_starts(rules: ExactRules, relaxation: Relaxation, unit: TimeUnit, *, strict: bool) -> Ints:
-    """Return the last unit in which each job may start; 0 if it never leaves.
+    """Return the last unit in which each job may start; the entry of a job that never leaves has no meaning.
 
-    A start must be before that time. If all times are whole units and the clock rounds none, that is the unit before.
-    Otherwise a real start may fall into that unit, since the model delays starts and rounds them down, so it is
-    allowed. `strict` takes the unit before in any case: the result is no bound then, but keeps to the times.
+    A start must be before the time at which the job leaves. If all times are whole units and the clock rounds none,
+    that is the unit before. Otherwise a real start may fall into that unit, since the model delays starts and
+    rounds them down, so it is allowed. `strict` takes the unit before in any case: the result is no bound then, but
+    keeps to the times.
     """
     leaves = np.array(rules.leaves) - relaxation.t0
     leaves[np.isinf(leaves)] = 0.0
@@ -126,12 +136,12 @@ def latest_starts(rules: ExactRules, relaxation: Relaxation, unit: TimeUnit, *, 
 
 
 def variables(*there: Any) -> list[Any]:
-    """Return the variables among these."""
+    """Return those of the arguments that are variables of the model, without the constants."""
     return [one for one in there if not isinstance(one, int)]
 
 
 class Mode(NamedTuple):
-    """A way in which a job can run: whether it is chosen, its duration, and its nodes of each class."""
+    """A way in which a job can run: whether it is chosen (a variable), its duration, and its nodes of each class."""
 
     chosen: Any
     duration: int
@@ -141,7 +151,10 @@ class Mode(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solved:
-    """The solver's answer; `bound`, in the objective's own units, holds for every schedule."""
+    """The solver's answer: starts and nodes of jobs if it found any, and a bound.
+
+    `bound`, in the objective's own units, holds for every schedule.
+    """
 
     starts: Ints | None
     counts: Ints
@@ -156,7 +169,7 @@ class Solved:
 
 @dataclass(slots=True, eq=False)
 class Model:
-    """The model of one relaxation, with what is needed to read the solver's answer."""
+    """The CP-SAT model of one relaxation, with what is needed to read the solver's answer."""
 
     relaxation: Relaxation
     unit: TimeUnit
@@ -171,7 +184,10 @@ class Model:
     objective_unit: float = 1.0
 
     def minimise(self, makespan: float, energy: float, *, at_least: float = 0.0) -> None:
-        """Set the objective: makespan·T + energy·E; T is known to be at least `at_least` seconds."""
+        """Set the objective: minimise makespan·T + energy·E; T is known to be at least `at_least` seconds.
+
+        T and E are the schedule's makespan and energy.
+        """
         self.weights = (makespan, energy)
         units = at_least / self.unit.seconds * (1 - 1e-9)
         # A chain of jobs, each rounded down, is shorter by less than a unit a job.
@@ -190,12 +206,15 @@ class Model:
             )
 
     def leave_out_few(self) -> None:
-        """Set the objective: the fewest jobs without a start."""
+        """Set the objective: minimise the number of jobs that do not start."""
         self.objective_unit = 1.0
         self.cp.minimize(self.absent)
 
     def solve(self, *, seconds: float, workers: int, seed: int, effort: float = math.inf) -> Solved:
-        """Return the solver's answer; `effort` is in its own units, which are the same on every machine."""
+        """Run the solver and return its answer, found or not; it stops after `seconds` or `effort`.
+
+        `effort` is in the solver's own units, which are the same on every machine.
+        """
         from ortools.sat.python import cp_model
 
         solver = cp_model.CpSolver()
@@ -251,7 +270,7 @@ def build(
     absent_at_most: int | None = None,
     strict: bool = False,
 ) -> Model:
-    """Return the model of a relaxation.
+    """Return the CP-SAT model of a relaxation, without an objective.
 
     Parameters
     ----------
@@ -317,7 +336,7 @@ def build(
 
 
 def _spreads(tasks: int, caps: list[int], fits: list[int], at_most: int) -> list[tuple[int, ...]]:
-    """Return the ways to spread these tasks over the classes within these caps; none if there are over `at_most`.
+    """Return the ways to spread `tasks` tasks over the classes within these caps; none if there are over `at_most`.
 
     A node of class c holds `fits[c]` tasks. No way includes a node that is not needed.
     """
@@ -342,9 +361,9 @@ def _places(relaxation: Relaxation, j: int) -> tuple[list[int], int]:
 
 
 def _modes(cp: Any, relaxation: Relaxation, duration: Ints, j: int, there: Any) -> list[Mode]:
-    """Return the ways in which a job can run: every spread if they are few, else a slowdown with free counts.
+    """Return the ways in which a job can run: every spread of its tasks if they are few, else one per slowdown.
 
-    One of them is chosen if the job starts.
+    With a slowdown the node counts are variables. Constraints are added: one way is chosen if the job starts.
     """
     classes = relaxation.nodes.size
     caps = np.minimum(relaxation.caps[j], relaxation.nodes).tolist()
@@ -383,7 +402,10 @@ def _choose_one(cp: Any, modes: list[Mode], there: Any) -> None:
 
 
 def _closed(cp: Any, rules: ExactRules, closing: Ints) -> list[tuple[int, Any, int]]:
-    """Return the breaks: class, interval, nodes. Breaks that round down to nothing are left out."""
+    """Return the closures of nodes as class, interval and number of nodes.
+
+    Closures that round down to no time are left out.
+    """
     found: list[tuple[int, Any, int]] = []
     for one, (begin, end) in zip(rules.breaks, closing.tolist(), strict=True):
         if begin < end:
@@ -395,7 +417,7 @@ def _closed(cp: Any, rules: ExactRules, closing: Ints) -> list[tuple[int, Any, i
 def _let_wait(
     cp: Any, rules: ExactRules, lags: Ints, starts: list[Any], modes: list[list[Mode]], there: list[Any]
 ) -> None:
-    """Let jobs start after those that they wait for, if both start."""
+    """Constrain jobs in the model to start after those that they wait for, if both start."""
     for wait, lag in zip(rules.waits, lags.tolist(), strict=True):
         ran = 0 if wait.at_start else sum(mode.duration * mode.chosen for mode in modes[wait.on])
         behind = cp.add(starts[wait.job] >= starts[wait.on] + ran + lag)
@@ -411,7 +433,7 @@ def _schedule(
     last: Any,
     closed: list[tuple[int, Any, int]],
 ) -> None:
-    """Let every job run in one of its ways, and no class exceed its nodes."""
+    """Add the constraints that every job runs in one of its ways and ends by `last`, and no class exceeds its nodes."""
     classes = relaxation.nodes.size
     intervals: list[list[Any]] = [[] for _ in range(classes)]
     demands: list[list[Any]] = [[] for _ in range(classes)]
@@ -440,7 +462,7 @@ def _schedule(
 def _order_twins(
     cp: Any, relaxation: Relaxation, duration: Ints, release: Ints, starts: list[Any], tied: frozenset[int]
 ) -> None:
-    """Break symmetry: identical jobs start in the order of their rows."""
+    """Add constraints against symmetry: identical jobs start in the order of their rows, unless `tied` has them."""
     twins: dict[tuple[bytes, ...], list[int]] = {}
     for j in range(len(starts)):
         key = (
@@ -456,7 +478,7 @@ def _order_twins(
 
 
 def _energy(relaxation: Relaxation, modes: list[list[Mode]], last: Any, unit: TimeUnit, energy_unit: float) -> Any:
-    """Return the energy in whole units, every coefficient rounded down (eq. 1.8)."""
+    """Return the energy as an expression in units of `energy_unit`, every coefficient rounded down (eq. 1.8)."""
     total = math.floor(relaxation.idle_total * unit.truth(1.0) / energy_unit) * last
     for ways in modes:
         for mode in ways:

@@ -37,10 +37,11 @@ LEAST_TIME = 1e-3  # seconds for each question, even if none are left
 
 @dataclass(slots=True, eq=False)
 class ExactSolver:
-    """The solver of a task, and the seconds that it has spent; `weights` are of makespan and energy.
+    """The solver of a task (a checked problem), and the seconds that it has spent.
 
-    If a clock rounds times, the model lets jobs start slightly late (`latest_starts`). If such an answer cannot be
-    realised, the model is solved again without that allowance: for a schedule, not for a bound.
+    `weights` are those of makespan and energy. If a clock rounds times, the model lets jobs start slightly late
+    (`latest_starts`). If such an answer cannot be realised, the model is solved again without that allowance: for a
+    schedule, not for a bound.
     """
 
     task: Task
@@ -51,7 +52,10 @@ class ExactSolver:
     spent: float = 0.0
 
     def fewest(self, best: Schedule) -> tuple[Schedule, int]:
-        """Return a schedule that leaves out as few jobs as found, and a lower bound on that number."""
+        """Return a schedule with as few jobs left out as the solver found, and a lower bound on that number.
+
+        The schedule is `best` itself if none is better.
+        """
         fewest = len(self.task.rules.barred)
         for strict in (False, True):
             if left_out(best) <= fewest:
@@ -66,9 +70,10 @@ class ExactSolver:
         return best, fewest
 
     def cheapest(self, best: Schedule, horizon: float | None, at_least: float) -> tuple[Schedule, float]:
-        """Return the cheapest schedule found that leaves out no more jobs than the best known one, and the bound.
+        """Return the cheapest schedule found, and a lower bound on the cost of all schedules.
 
-        No better schedule is longer than `horizon`, and none is shorter than `at_least`.
+        The schedule leaves out no more jobs than `best`. No better schedule is longer than `horizon` seconds,
+        and none is shorter than `at_least`.
         """
         bound = 0.0
         for strict in (False, True):
@@ -87,7 +92,10 @@ class ExactSolver:
                      absent_at_most=absent, strict=strict)  # fmt: skip
 
     def _answer(self, model: Model, best: Schedule) -> tuple[Solved, Schedule, bool]:
-        """Return the solver's answer, the better schedule, and whether its own leaves out no more jobs than stated."""
+        """Solve the model; return the answer, the better schedule, and whether the answer came true.
+
+        It came true if its schedule in real times leaves out no more jobs than the answer says.
+        """
         left = max(self.seconds - self.spent, LEAST_TIME)
         solved = model.solve(seconds=left, workers=self.workers, seed=self.seed)
         self.spent += solved.seconds
@@ -149,12 +157,12 @@ class ExactAnswer:
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """Return jobs × groups: the nodes of every job; as caps they enforce the plan."""
+        """Return jobs × groups: the nodes of every job; used as caps, they enforce the plan."""
         return self.schedule.counts
 
     @property
     def gap(self) -> float:
-        """Return value/bound − 1."""
+        """Return value/bound − 1, the share by which the value may exceed the optimum; NaN if the bound is 0."""
         return self.value / self.bound - 1.0 if self.bound > 0 else float("nan")
 
     def __str__(self) -> str:
@@ -282,9 +290,9 @@ def exact_front(
 ) -> ExactFront:
     """Return the whole Pareto front of makespan and energy of a tiny problem, without contention.
 
-    By the ε-constraint method from the end of least energy: the least energy, then the least makespan with that energy,
-    then the least energy with a shorter makespan, until there is none. If jobs may leave, it is the front of the
-    schedules that leave out the fewest.
+    The ε-constraint method begins with the least energy. It finds the least makespan with that energy, then the
+    least energy with a shorter makespan, until there is none. If jobs may leave, it is the front of the schedules
+    that leave out the fewest.
 
     Parameters
     ----------
@@ -348,7 +356,7 @@ def exact_front(
 
 
 def _front(rows: list[tuple[float, float]], found: list[Schedule], *, complete: bool) -> ExactFront:
-    """Return the points, shortest first, without dominated ones (due to contention or rounding)."""
+    """Return the front of the points, shortest first; points dominated due to contention or rounding are dropped."""
     order = sorted(range(len(rows)), key=lambda i: rows[i])
     kept: list[int] = []
     for i in order:

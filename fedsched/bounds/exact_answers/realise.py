@@ -1,4 +1,4 @@
-"""From a solver's starts and class counts to a schedule in true times, and heuristic schedules to start from."""
+"""The step from a solver's starts and node counts to a schedule in true times, and heuristic first schedules."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ def true_schedule(
     class_counts: Ints,
     rules: ExactRules,
 ) -> Schedule:
-    """Return the schedule in which the jobs start in this order, each on its nodes as soon as they are free."""
+    """Return the schedule in which jobs start in the solver's order, each on its nodes as soon as they are free.
+
+    With contention the jobs are simulated in that order, and may take longer. Jobs without nodes never start.
+    """
     from fedsched.model.schedule.schedule import Schedule
     from fedsched.policies import Rules
     from fedsched.simulate import simulate
@@ -64,7 +67,10 @@ def true_schedule(
 
 
 def as_submitted(workload: Workload, finish: Floats) -> Workload:
-    """Return the jobs with the submits that follow if they end at these times (NaN: they never start) [45]."""
+    """Return the workload with the submit times that follow if jobs end at these times [45].
+
+    NaN: the job never starts. Without jobs that follow others the workload is unchanged.
+    """
     if workload.feedback is None:
         return workload
     gone, over = np.isnan(finish) & may_be_cancelled(workload), np.array(finish)
@@ -74,7 +80,7 @@ def as_submitted(workload: Workload, finish: Floats) -> Workload:
 
 
 def _all_dependencies(workload: Workload) -> Dependencies | None:
-    """Return the jobs' dependencies, with the ends of jobs that they follow added."""
+    """Return the jobs' dependencies, plus the wait of each job for the end of the job that it follows."""
     rows, on, think = followers_of(workload)
     if not rows.size:
         return workload.after
@@ -85,9 +91,9 @@ def _all_dependencies(workload: Workload) -> Dependencies | None:
 
 
 def _in_order(starts: Ints, there: NDArray[np.bool_], rules: ExactRules) -> list[int]:
-    """Return the jobs by start; of equal starts, a job comes after those that it waits for.
+    """Return the jobs in order of start; of equal starts, a job comes after those that it waits for.
 
-    Jobs that do not start come first, in the same order.
+    Jobs that do not start (`there` is false) come first.
     """
     left = np.lexsort((starts, there)).tolist()
     waited_for = [{wait.on for wait in rules.of_job(j) if there[wait.on]} for j in range(starts.size)]
@@ -102,10 +108,10 @@ def _in_order(starts: Ints, there: NDArray[np.bool_], rules: ExactRules) -> list
 def _shifted(
     federation: Federation, relaxation: Relaxation, order: list[int], class_counts: Ints, rules: ExactRules
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    """Return start, finish and group counts of the jobs in this order, each as early as its nodes are free.
+    """Return start, finish and group counts of jobs that start in this order, each as early as its nodes are free.
 
-    A job without nodes, or with nodes free too late, leaves at its time. A job never starts if what it waits for never
-    happens.
+    A job without nodes, or with nodes free too late, leaves at its time: start and finish are NaN. A job never
+    starts if what it waits for never happens.
     """
     jobs, groups = relaxation.tasks.size, len(federation.groups)
     counts = np.zeros((jobs, groups), dtype=np.int64)
@@ -156,7 +162,7 @@ def _is_free(
     now: float,
     end: float,
 ) -> bool:
-    """Return whether this many nodes of each class are free and open from now until `end`."""
+    """Return whether this many nodes of each class are free and not closed from `now` until `end`."""
     for c in np.flatnonzero(wanted).tolist():
         nodes = int(free[class_of == c].sum())
         if wanted[c] > nodes:
@@ -172,7 +178,7 @@ def _is_free(
 def heuristic_starts(
     workload: Workload, federation: Federation, relaxation: Relaxation, caps: NDArray[np.int64] | None
 ) -> list[Schedule]:
-    """Return the schedules of a few list heuristics (at least one): starting points that a search must beat."""
+    """Return the schedules of 15 list heuristics (5 orders, 3 placements), which a search must beat."""
     from fedsched.policies import Rules
     from fedsched.simulate import simulate
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Break(NamedTuple):
-    """A stretch of time in which nodes of a class are closed; the end is excluded."""
+    """A stretch of time in which a number of nodes of a class are closed; the end is excluded."""
 
     node_class: int
     nodes: int
@@ -28,7 +28,7 @@ class Break(NamedTuple):
 
 
 class Wait(NamedTuple):
-    """A job's start is at least `lag` seconds after another job's start or end."""
+    """The rule that a job starts at least `lag` seconds after another job's start or end."""
 
     job: int
     on: int
@@ -37,7 +37,7 @@ class Wait(NamedTuple):
     any_end: bool  # whether the wait also ends when the other job leaves without a start
 
     def over(self, start: Mapping[int, float], finish: Mapping[int, float]) -> float:
-        """Return when the wait ends, given the times of placed and gone jobs; infinite if it never does."""
+        """Return when the wait ends, by the times of jobs placed or gone so far; infinite if it never does."""
         if not self.any_end and self.on not in start:
             return math.inf
         return (start if self.at_start else finish).get(self.on, math.inf) + self.lag
@@ -45,7 +45,7 @@ class Wait(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ExactRules:
-    """The breaks of every class, the waits between jobs, and the times at which jobs leave."""
+    """The closures of every class, the waits between jobs, when jobs leave, and which jobs never start."""
 
     breaks: tuple[Break, ...] = ()
     waits: tuple[Wait, ...] = ()
@@ -54,19 +54,19 @@ class ExactRules:
 
     @property
     def tied(self) -> frozenset[int]:
-        """Return the jobs that wait, are waited for or may leave: no two of them are interchangeable."""
+        """Return the rows of the jobs that wait, are waited for or may never start: they are not interchangeable."""
         return self.optional | {row for wait in self.waits for row in (wait.job, wait.on)}
 
     @property
     def optional(self) -> frozenset[int]:
-        """Return the jobs that may never start."""
+        """Return the rows of the jobs that may never start: they may leave, or need the start of such a job."""
         found = {row for row in range(len(self.leaves)) if self.may_leave(row)}
         while more := {wait.job for wait in self.waits if wait.on in found and self.needs(wait)} - found:
             found |= more
         return frozenset(found)
 
     def leaves_at(self, row: int) -> float:
-        """Return when a job leaves unless it has started; infinite if it stays."""
+        """Return the time at which a job leaves unless it has started; infinite if it stays."""
         return self.leaves[row] if self.leaves else math.inf
 
     def may_leave(self, row: int) -> bool:
@@ -78,12 +78,12 @@ class ExactRules:
         return not (wait.any_end and self.may_leave(wait.on))
 
     def of_job(self, row: int) -> Iterator[Wait]:
-        """Yield a job's waits."""
+        """Yield the waits of a job for other jobs."""
         return (wait for wait in self.waits if wait.job == row)
 
 
 def rules_of(problem: Problem, relaxation: Relaxation) -> ExactRules:
-    """Return the breaks, waits, and leaving jobs of a problem."""
+    """Return the closures, waits, leaving jobs and never-starting jobs of a problem as ExactRules."""
     if problem.extras is None:
         return ExactRules()
     precedence = problem.extras.precedence
@@ -122,7 +122,7 @@ def _barred(precedence: Precedence) -> Iterator[int]:
 
 
 def _too_late(problem: Problem, leaves: Floats) -> Ints:
-    """Return the jobs that leave no later than the earliest time at which they may start, as known beforehand."""
+    """Return the rows of the jobs that leave at or before the earliest time at which they may start."""
     assert problem.extras is not None
     since = np.maximum(np.where(np.isinf(problem.submit), problem.t0, problem.submit), problem.t0)
     if problem.extras.precedence.earliest.size:

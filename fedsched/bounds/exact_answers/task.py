@@ -1,4 +1,4 @@
-"""A problem for the exact model: checked, with all that is constant between the solver's runs."""
+"""A checked problem for the exact model, with all that stays the same between the solver's runs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ STATUS = {End.WELL: DONE, End.BADLY: FAILED, End.CANCELLED: CANCELLED}  # in a l
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """A problem to solve; `given` are the user's jobs, `workload` the same jobs with planned run times."""
+    """A problem for the exact model: `given` are the user's jobs, `workload` the same jobs with planned run times."""
 
     given: Workload
     workload: Workload
@@ -51,24 +51,24 @@ class Task:
     rules: ExactRules
 
     def realised(self, solved: Solved) -> Schedule:
-        """Return the solver's schedule in true times."""
+        """Return the schedule in true times that follows from the solver's answer."""
         assert solved.starts is not None
         return true_schedule(self.workload, self.federation, self.relaxation, solved.starts, solved.counts, self.rules)
 
     def heuristics(self) -> list[Schedule]:
-        """Return schedules to start from."""
+        """Return schedules of list heuristics, for the solver to start from."""
         return heuristic_starts(self.workload, self.federation, self.relaxation, self.caps)
 
     def rank(self, schedule: Schedule, weights: tuple[float, float]) -> tuple[int, float]:
-        """Return the objective: first the number of jobs without a start, then the weighted cost."""
+        """Return the key that compares schedules: the number of jobs without a start, then the weighted cost."""
         return left_out(schedule), cost(schedule, weights)
 
     def scale(self, schedule: Schedule) -> float:
-        """Return the approximate length of a schedule; above 0 even if no job starts."""
+        """Return the approximate length of a schedule in seconds; above 0 even if no job starts."""
         return schedule.makespan or float(self.relaxation.longest.max())
 
     def known(self, absent: int) -> tuple[float, float]:
-        """Return bounds on makespan and energy of schedules in which at most this many jobs never start."""
+        """Return lower bounds on makespan and energy of schedules in which at most `absent` jobs never start."""
         given = self.given
         if self.rules.leaves and absent == 0:
             given = replace(given, cancel_at=None)  # no job leaves
@@ -80,7 +80,7 @@ class Task:
 
 
 def cost(schedule: Schedule, weights: tuple[float, float]) -> float:
-    """Return the weighted sum of makespan and energy; 0 if no job starts."""
+    """Return the weighted sum of a schedule's makespan (s) and energy (J); 0 if no job starts."""
     if left_out(schedule) == len(schedule):
         return 0.0
     return weights[0] * schedule.makespan + weights[1] * schedule.energy
@@ -101,7 +101,10 @@ def task_of(
     workers: int,
     seed: int,
 ) -> Task:
-    """Return the problem, checked."""
+    """Check a problem, and return it as a Task with its relaxation and rules.
+
+    Raise an error for wrong arguments, unsupported features, an empty workload, or a job that can never start.
+    """
     require_solver()
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to schedule.")
@@ -133,7 +136,10 @@ def task_of(
 
 
 def _ending_as(workload: Workload, ends: NDArray[np.int64]) -> Workload:
-    """Return the jobs with a log that gives them these ends: jobs that others wait for may be killed."""
+    """Return the jobs with a log that states these ends, as other jobs may wait for a good or bad one.
+
+    Jobs without conditions, or with these ends already, are returned unchanged.
+    """
     if workload.after is None or (ends == ends_of(workload, CLAIRVOYANT)).all():
         return workload
     columns = {} if workload.log is None else workload.log.columns()
@@ -142,7 +148,7 @@ def _ending_as(workload: Workload, ends: NDArray[np.int64]) -> Workload:
 
 
 def require_solver() -> None:
-    """Raise an error that tells how to install the solver if it is missing."""
+    """Raise MissingExtraError, which tells how to install OR-tools, if that solver is missing."""
     try:
         from ortools.sat.python import cp_model  # noqa: F401
     except ImportError as error:

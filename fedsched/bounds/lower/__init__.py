@@ -1,4 +1,4 @@
 """Lower bounds on all schedules of a problem.
 
-The input is a workload and a federation; the output is values, proven by arithmetic rather than by a solver.
+The input is a workload and a federation. The output is values, proven by arithmetic rather than by a solver.
 """

@@ -1,4 +1,4 @@
-"""Bounds in closed form: the longest job, areas, wide jobs, and waits of jobs for one another."""
+"""Lower bounds in closed form, by the longest job, areas and wide jobs, on makespan, responses and waits."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ KEPT_FAMILIES = 3  # the best of them, which the LP uses
 
 
 def longest_job(relaxation: Relaxation) -> float:
-    """Return max_j (release_j + d_j,v(τ_j))."""
+    """Return the bound on the makespan by single jobs: the greatest release plus shortest duration, in seconds."""
     return float((relaxation.release + relaxation.shortest).max())
 
 
 def area(relaxation: Relaxation) -> float:
-    """Return max over releases r of r + Σ over jobs released from r on of τ_j·d_j,v(τ_j)/N.
+    """Return the bound on the makespan by areas: max over releases r of r + (node-seconds released from r on)/N.
 
-    The same holds for each pool, with the jobs' needs and the pool's amount.
+    A job's node-seconds are τ_j·d_j,v(τ_j): its tasks times its shortest duration. N is the number of nodes. The
+    same holds for each pool, with the jobs' needs and the pool's amount; the greatest bound is returned.
     """
     shares = [(relaxation.tasks, relaxation.total_nodes)]
     shares += [(relaxation.pool_need[:, p], int(amount)) for p, amount in enumerate(relaxation.pool_amount) if amount]
@@ -43,13 +44,17 @@ def dual_feasible(tasks: Ints, threshold: int, nodes: int) -> Floats:
 
 
 def threshold_of(row: Floats, tasks: Ints, nodes: int) -> int:
-    """Return the p of a family f_p, given its values for jobs of these numbers of tasks."""
+    """Return the threshold p of a row of values f_p (`dual_feasible`) for jobs of these numbers of tasks."""
     wide = tasks[row >= nodes]
     return nodes - int(wide.min()) + 1 if wide.size else int(tasks[row > 0].min(initial=nodes))
 
 
 def wide_jobs(relaxation: Relaxation) -> tuple[float, Floats]:
-    """Return the best area bound over the family f_p, and the rows f_p(τ_j) of the best few p."""
+    """Return the best area bound with the sizes f_p in place of tasks, and the rows f_p(τ_j) of the best few p.
+
+    The sizes are those of `dual_feasible`. The bound is 0, without rows, if no job takes more than half, but not
+    all, of the nodes.
+    """
     nodes, tasks = relaxation.total_nodes, relaxation.tasks
     thresholds = np.unique(nodes - tasks + 1)  # the least p with which a job of τ tasks counts as wide as the machine
     thresholds = thresholds[(thresholds > 1) & (thresholds <= (nodes + 1) // 2)]
@@ -66,17 +71,18 @@ def wide_jobs(relaxation: Relaxation) -> tuple[float, Floats]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Squashed:
-    """The jobs one after another on a single machine of rate 1, preemptively."""
+    """The schedule of the jobs one after another on a single machine of rate 1, which may interrupt them."""
 
     completion: Floats
     mean_busy: Floats  # the mean instant of the work on a job
 
 
 def squashed(release: Floats, work: Floats, priority: Floats, *, remaining: bool) -> Squashed:
-    """Return the schedule that always runs the released job of least priority value.
+    """Return the single-machine schedule that always runs the released job of least priority value.
 
-    With `remaining` and `priority` = work it is SRPT, which gives the least Σ completion. Without `remaining` and with
-    `priority` = work/weight, it gives the least Σ weight·mean_busy.
+    With `remaining` the value of a job falls with its work left; with `priority` = work it is SRPT, which gives the
+    least Σ completion. Without `remaining` and with `priority` = work/weight, it gives the least Σ
+    weight·mean_busy.
     """
     if release.size and (release == release[0]).all():  # the usual case: without preemption
         order = np.argsort(priority, kind="stable")
@@ -130,12 +136,12 @@ class Responses:
 
 
 def responses(relaxation: Relaxation, works: list[Floats]) -> Responses:
-    """Return bounds on the sums of the jobs' responses and waits.
+    """Return lower bounds on the sums of the jobs' responses, weighted responses and waits, in seconds.
 
-    Give every node-second a price, with sum 1 over all nodes. Each entry of `works` is the jobs' work on a machine of
-    rate 1 at such prices, e.g. areas/N. No schedule finishes the work faster than that machine. A job that runs from S
-    to C without a break has its mean busy instant at (S + C)/2, so C = mean + run/2. This combines the machine's bound
-    (squashed area) with the bound by durations.
+    Give every node-second a price, with sum 1 over all nodes. Each entry of `works` is the jobs' work on a machine
+    of rate 1 at such prices, e.g. areas/N. No schedule finishes the work faster than that machine. A job that runs
+    from S to C without a break has its mean busy instant at (S + C)/2, so C = mean + run/2. This combines the
+    machine's bound (squashed area) with the bound by durations.
     """
     shortest, longest = relaxation.shortest, relaxation.longest
     release, late = relaxation.release, relaxation.late
@@ -160,10 +166,11 @@ LONG_SETS = 32  # sets of jobs that are tried
 
 
 def longest_wait(relaxation: Relaxation, works: list[Floats]) -> float:
-    """Return a lower bound on the longest wait of a job.
+    """Return a lower bound on the longest wait of a job, in seconds.
 
-    If no job waits longer than W, all jobs have started by their last submit plus W. By then the machine has done all
-    their work except that of the jobs running at that instant, which have at most N tasks in all.
+    If no job waits longer than W, all jobs have started by their last submit plus W. By then the machine has done
+    all their work except that of the jobs running at that instant, which have at most N tasks in all. `works` are
+    as in `responses`.
     """
     waited = relaxation.late - relaxation.begun
     best = float(waited.max())

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ClosedNodes(NamedTuple):
-    """Closed nodes of classes with begin and end, in seconds since t0, a row a closure."""
+    """The closed nodes of classes of equal nodes: each row is a closure with begin and end in seconds since t0."""
 
     begin: Floats
     end: Floats
@@ -25,7 +25,7 @@ class ClosedNodes(NamedTuple):
     nodes: Ints
 
     def lost(self, levels: Floats, until: float, classes: int) -> Floats:
-        """Return the closed node-seconds of each class from each of these times until another."""
+        """Return the closed node-seconds, level × class, from each time in `levels` until `until`."""
         found = np.zeros((levels.size, classes))
         if self.begin.size and until > levels[0]:
             seconds = np.minimum(self.end, until) - np.maximum(self.begin, levels[:, None])
@@ -33,10 +33,10 @@ class ClosedNodes(NamedTuple):
         return found
 
     def reached(self, base: float, price: Floats, levels: Floats) -> float:
-        """Return the least T >= `base` that is at least `base` plus the price of what is lost until T.
+        """Return the least T >= `base` that is at least `base` plus the price of the node-seconds closed until T.
 
-        Prices (level × class) are of node-seconds. All nodes together cost at most 1 a second, so the loss never grows
-        faster than T.
+        Prices (level × class) are of node-seconds. All nodes together cost at most 1 a second, so the loss
+        never grows faster than T.
         """
 
         def needed(until: float) -> float:
@@ -59,9 +59,10 @@ NO_CLOSURES = ClosedNodes(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int64),
 
 
 def sure_closures(problem: Problem, group_class: Ints, tick: float) -> ClosedNodes:
-    """Return the closures by downtimes that all plans know, step by step, at most all nodes of each group.
+    """Return the closures by downtimes that are known at t0, step by step, at most all nodes of each group.
 
-    Jobs that would run into them do not start. Reservations are not included, since they are open to their own jobs.
+    Jobs that would run into them do not start. Reservations are not included, since they are open to their own
+    jobs. Nor are downtimes without an end.
     """
     if problem.extras is None:
         return NO_CLOSURES
@@ -84,7 +85,10 @@ def sure_closures(problem: Problem, group_class: Ints, tick: float) -> ClosedNod
 def closed_steps(
     calendar: Calendar, nodes: Ints, t0: float, which: NDArray[np.bool_]
 ) -> Iterator[tuple[int, int, float, float]]:
-    """Yield group, closed nodes, begin and end of the steps of these closures, with at most all nodes of a group."""
+    """Yield group, closed nodes, begin and end of each step of these closures, with at most all nodes of a group.
+
+    Between two steps of a group the number of closed nodes changes.
+    """
     begin, end = np.maximum(calendar.begin, t0), calendar.end
     for g in np.unique(calendar.group[which]).tolist():
         here = which & (calendar.group == g)

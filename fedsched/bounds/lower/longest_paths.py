@@ -19,16 +19,20 @@ if TYPE_CHECKING:
 
 
 def released_behind_conditions(relaxation: Relaxation, problem: Problem) -> Relaxation:
-    """Return the relaxation with each job's release no earlier than its conditions allow."""
+    """Return the relaxation with each job's release no earlier than its conditions on other jobs allow.
+
+    It is unchanged if no job has conditions.
+    """
     if problem.extras is None or not problem.extras.precedence.conditions.size:
         return relaxation
     return _released(relaxation, problem.extras.precedence, problem.extras.cancellations)
 
 
 def only_sure_starts(relaxation: Relaxation, problem: Problem) -> Relaxation:
-    """Return the relaxation of the jobs that start in every schedule.
+    """Return the relaxation of only those jobs that start in every schedule.
 
-    They can start, are never cancelled, and are in no reservation that they might miss.
+    They can start, are never cancelled, and are in no reservation that they might miss. Raise InfeasibleError if
+    there is no such job.
     """
     able = sure_starts(problem)
     if may_not_start(problem).any():
@@ -43,13 +47,13 @@ def only_sure_starts(relaxation: Relaxation, problem: Problem) -> Relaxation:
 
 
 def sure_starts(problem: Problem) -> Ints:
-    """Return the rows of the jobs that start in every schedule."""
+    """Return the rows of the jobs that start in every schedule, ascending."""
     able = np.sort(np.concatenate([problem.arrival, problem.running]))
     return np.asarray(able[~may_not_start(problem)[able]])
 
 
 def may_not_start(problem: Problem) -> NDArray[np.bool_]:
-    """Return the jobs that may be cancelled or miss a reservation, or that wait for something that may not happen.
+    """Return for each job whether it may be cancelled or miss its reservation, or waits for what may not happen.
 
     If a job may be cancelled, only its end is certain [44].
     """

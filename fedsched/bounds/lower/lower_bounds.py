@@ -1,4 +1,4 @@
-"""lower_bounds(): bounds on all schedules of these jobs, with values from the proof instead of a solver."""
+"""lower_bounds(): values that no schedule of these jobs can undercut, proven without trust in a solver's numbers."""
 
 from __future__ import annotations
 
@@ -148,7 +148,10 @@ def lower_bounds(
 
 
 def bounds_of_relaxation(relaxation: Relaxation, *, method: str = "auto", seconds: float | None = None) -> LowerBounds:
-    """Return the bounds that a relaxation proves, on values as a clock measures them."""
+    """Return the bounds that a relaxation proves, on values as a clock measures them.
+
+    `method` and `seconds` are those of `lower_bounds`.
+    """
     unclocked = relaxation if method == "auto" else None
     if method == "auto":
         method = "lp" if relaxation.tasks.size <= LP_JOBS else "lagrangian"
@@ -157,7 +160,7 @@ def bounds_of_relaxation(relaxation: Relaxation, *, method: str = "auto", second
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LowerBounds:
-    """Lower bounds on all schedules of one problem.
+    """Lower bounds on the metrics of all schedules of one problem.
 
     Bounds on sums over jobs (responses, waits, slowdowns) are computed when first asked for, and then stored.
 
@@ -203,11 +206,14 @@ class LowerBounds:
     costs: Mapping[str, float] = field(default_factory=dict)  # by signals, if there are any
 
     def __getitem__(self, metric: str) -> float:
-        """Return the bound on a column of the metric row: see `of`."""
+        """Return the bound on a metric by its name: see `of`."""
         return self.of(metric)
 
     def of(self, metric: str) -> float:
-        """Return the bound on a column of the metric row; NaN if none is known."""
+        """Return the bound on a metric by its name; NaN if none is known.
+
+        Raise an error for a name that is no metric.
+        """
         from fedsched.model.schedule.metrics import NAMES
 
         if metric not in NAMES:
@@ -233,27 +239,27 @@ class LowerBounds:
 
     @property
     def unproven(self) -> tuple[str, ...]:
-        """Return the metrics for which nothing is proven.
+        """Return the names of the metrics for which nothing is proven.
 
-        These are means, if some jobs may be cancelled or are in a reservation, and everything measured from submits, if
-        submits depend on the schedule.
+        These are means, if some jobs may be cancelled or are in a reservation, and everything measured from
+        submits, if submits depend on the schedule.
         """
         relaxation = self._prover.relaxation
         return FROM_SUBMITS if relaxation.submits_move else MEANS if relaxation.some_may_go else ()
 
     @property
     def flow(self) -> float:
-        """Return the bound on Σ(finish − submit)."""
+        """Return the bound on Σ(finish − submit) in seconds; NaN if nothing is proven of it."""
         return math.nan if "flow" in self.unproven else self._prover.of_starts("flow")
 
     @property
     def mean_wait(self) -> float:
-        """Return the bound on the mean of start − submit."""
+        """Return the bound on the mean of start − submit in seconds; NaN if nothing is proven of it."""
         return math.nan if "mean_wait" in self.unproven else self._prover.of_starts("mean_wait")
 
     @property
     def weighted_response(self) -> float:
-        """Return the bound on the response weighted by tasks."""
+        """Return the bound on the mean response weighted by tasks, in seconds; NaN if nothing is proven of it."""
         unproven = self.free or "weighted_response" in self.unproven
         return math.nan if unproven else self._prover.of_starts("weighted_response")
 
@@ -263,7 +269,7 @@ class LowerBounds:
         return self._prover.cut
 
     def with_areas(self, areas: Areas) -> LowerBounds:
-        """Return the bounds improved by areas, if jobs have several shapes; these bounds are for the least shapes."""
+        """Return these bounds, made for the least shapes of jobs, raised by areas that hold for any shapes."""
         area = areas.area()
         makespan = max(self.makespan, area)
         return replace(
@@ -286,7 +292,7 @@ class LowerBounds:
     ) -> LowerBounds:
         """Return the bounds with those on costs by signals, for schedules with a makespan up to `latest`.
 
-        If the relaxation's rows are shapes of jobs, `shapes` are the first rows of each job.
+        If the relaxation's rows are shapes of jobs, `shapes` has the first row of each job.
 
         Parameters
         ----------
@@ -322,8 +328,8 @@ class LowerBounds:
     def front(self, points: int = 9) -> Floats:
         """Return rows (T, E): no schedule with makespan <= T needs less energy than E.
 
-        The first row has the least makespan that is not ruled out, the last the least energy; if the two agree, the
-        front is one point. E falls and is convex in T.
+        The first row has the least makespan that is not ruled out, the last the least energy; if the two agree,
+        the front is one point. E falls and is convex in T.
 
         Parameters
         ----------
@@ -343,17 +349,17 @@ class LowerBounds:
         return np.column_stack([limits, [rounded_down(energy) for energy in energies]])
 
     def energy_within(self, makespan: float) -> float:
-        """Return the bound on the energy of schedules with at most this makespan; inf if there are none."""
+        """Return the bound on the energy (J) of schedules with at most this makespan (s); inf if there are none."""
         if makespan < self.makespan:
             return math.inf
         return max(rounded_down(self._prover.energy_within(makespan)), self.energy)
 
     @property
     def penalty(self) -> float:
-        """Return the energy of the least makespan above the least energy, as a share, by bounds alone.
+        """Return by how much the energy at the least makespan exceeds the least energy, as a share, by bounds alone.
 
-        Near 0, the same plan is best for makespan and energy, and the front is nearly a point: idle power is a large
-        share of busy power. It is large if fast nodes draw disproportionately much.
+        Near 0, the same plan is best for makespan and energy, and the front is nearly a point. Idle power is
+        then a large share of busy power. The penalty is large if fast nodes draw disproportionately much.
         """
         return self.energy_within(self.makespan) / self.energy - 1.0 if self.energy > 0 else 0.0
 

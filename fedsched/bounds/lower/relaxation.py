@@ -41,8 +41,8 @@ RATES = 1e-9  # the share by which rounding in changing rates may lengthen a run
 def between_downtimes(relaxation: Relaxation, problem: Problem, planned: Floats | None) -> Relaxation:
     """Return the relaxation with each waiting job's release no earlier than enough nodes are open in all.
 
-    `planned` is the least run time on reference nodes that any plan assumes for each job; without it only starts are
-    checked.
+    `planned` is the least run time on reference nodes that any plan assumes for each job: the nodes must stay open
+    for that time. Without it only starts are checked.
     """
     if problem.extras is None or not problem.extras.calendar.lookout.size:
         return relaxation
@@ -102,10 +102,10 @@ def _blocked(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Relaxation:
-    """Jobs × slowdowns × classes; all times are seconds since t0.
+    """The simplified problem that bounds are proven for: jobs that run without contention on classes of equal nodes.
 
     A class is all nodes of equal speed, busy watts and idle watts, fastest first; `slowdown` are the distinct
-    slowdowns.
+    slowdowns. All times are seconds since t0.
     """
 
     t0: float
@@ -150,22 +150,28 @@ class Relaxation:
 
     @property
     def extra_watts(self) -> Floats:
-        """Return busy − idle watts of every class."""
+        """Return busy − idle watts of a node of every class."""
         return self.busy_watts - self.idle_watts
 
     @property
     def idle_total(self) -> float:
-        """Return the watts of the idle federation."""
+        """Return the watts of the whole federation if all nodes idle."""
         return float(self.idle_watts @ self.nodes)
 
     @property
     def more_joules(self) -> float:
-        """Return the jobs' least energy beyond the classes' busy watts, each on the nodes where that is least."""
+        """Return the least energy in joules that jobs draw beyond the classes' busy watts, in all.
+
+        Each job is on the nodes that make it least.
+        """
         return rounded_down(float(self.more_of_jobs.sum()))
 
     @property
     def more_of_jobs(self) -> Floats:
-        """Return the same of each job."""
+        """Return each job's least energy in joules beyond the classes' busy watts.
+
+        It is 0 if all jobs draw the same watts.
+        """
         if self.more_watts.size == 0:
             return np.zeros(self.tasks.size)
         each = np.where(self.caps > 0, self.more_watts * self.duration[:, self.class_slowdown], np.inf)
@@ -173,16 +179,19 @@ class Relaxation:
 
     @property
     def total_nodes(self) -> int:
-        """Return N."""
+        """Return N, the number of all nodes."""
         return int(self.nodes.sum())
 
     def clocked(self) -> Relaxation:
-        """Return the relaxation with the least run times that a clock can show, for bounds on measured values."""
+        """Return the relaxation with the least and greatest run times that a clock can show.
+
+        Bounds proven for it hold for measured values.
+        """
         shorter, longer = np.maximum(self.duration - self.tick, 0.0), self.most * (1.0 + 3.0 * RATES) + self.tick
         return replace(self, duration=shorter, most=longer)
 
     def take(self, rows: Ints) -> Relaxation:
-        """Return the relaxation of some of the jobs."""
+        """Return the relaxation with some of the jobs (rows) only."""
         picked = {name: getattr(self, name)[rows] for name in _PER_JOB}
         for name in ("more_watts", "fits", "wanted"):
             picked[name] = getattr(self, name)[rows] if getattr(self, name).size else getattr(self, name)
@@ -210,13 +219,18 @@ def relax(
 ) -> Relaxation:
     """Return the relaxation of these jobs with these run times on reference nodes.
 
-    `limits` are the distinct rows of caps and each job's row. With `separate`, groups that some job may not use freely,
-    or that close at times, are classes of their own: nodes of a class can then be divided among its groups in any way.
-    The same holds for all groups if their nodes hold different numbers of some job's tasks; `fits` and `wanted` are
-    then set. With `with_leaving`, jobs that may leave are included, and there is no tick if the clock rounds none of
-    their times. For jobs that run at t0 only the rest is scheduled, on their nodes. `planned` is the least run time
-    that any plan assumes for the jobs; with `keeps_plans` no job runs longer than it without contention. `delays` is
-    how long starts may be delayed by things outside of the problem.
+    `limits` are the distinct rows of caps and each job's row. With `separate`, groups that some job may not use
+    freely, or that close at times, are classes of their own. Nodes of a class can then be divided among its groups
+    in any way. The same holds for all groups if their nodes hold different numbers of some job's tasks; `fits` and
+    `wanted` are then set.
+
+    Without `with_leaving` only jobs that start in every schedule are included. With it, jobs that may leave are
+    too, and there is no tick if the clock rounds none of their times. For jobs that run at t0 only the rest is
+    scheduled, on their nodes. `planned` is the least run time that any plan assumes for the jobs; with
+    `keeps_plans` no job runs longer than it without contention. `delays` is how long starts may be delayed by
+    things outside of the problem.
+
+    Raise an error for downtimes that bounds do not cover.
     """
     calendar = None if problem.extras is None else problem.extras.calendar
     if calendar is not None and ((calendar.on_running == OnRunning.KILL) & (calendar.begin > problem.t0)).any():
@@ -307,10 +321,10 @@ def relax(
 
 
 def _greatest_stretch(problem: Problem) -> Floats:
-    """Return an upper limit on each job's communication slowdown; 1 if it has none.
+    """Return an upper limit on each job's communication slowdown by contention; 1 if it has none.
 
-    D_jk <= t_jk·B_j, so an uplink's load is at most its cluster's nodes times the greatest B of all tasks on one node.
-    It is also at most what all jobs send if each is split in halves, τ·B·τ/(4(τ − 1)).
+    D_jk <= t_jk·B_j, so an uplink's load is at most its cluster's nodes times the greatest B of all tasks on one
+    node. It is also at most what all jobs send if each is split in halves, τ·B·τ/(4(τ − 1)).
     """
     each, whole = tasks_in_all(problem, np.arange(problem.tasks.size))
     groups, tasks = problem.groups, whole.astype(np.float64)
@@ -326,7 +340,10 @@ def _greatest_stretch(problem: Problem) -> Floats:
 def _usable_modes(
     tasks: Ints, ids: Ints, duration: Floats, caps: Ints, class_slowdown: Ints, slowdowns: int
 ) -> NDArray[np.bool_]:
-    """Return the modes (job, v) that have enough nodes and for which no larger set is as fast."""
+    """Return for each job and slowdown whether the nodes at most so slow are enough, and no larger set is as fast.
+
+    Raise InfeasibleError if a job has more tasks than nodes that it may use.
+    """
     room = np.stack([caps[:, class_slowdown <= v].sum(axis=1) for v in range(slowdowns)], axis=1)
     short = np.flatnonzero(room[:, -1] < tasks)
     if short.size:
@@ -342,7 +359,7 @@ def _usable_modes(
 
 
 def release_levels(relaxation: Relaxation, *, at_most: int = LEVELS) -> Floats:
-    """Return release instants, the first included, for each of which the later work is bounded separately.
+    """Return at most six release instants, the first included, after each of which the work is bounded separately.
 
     For each: Σ over the jobs released from then on of d·q <= m_c·(T − level).
     """
@@ -363,15 +380,19 @@ def suffix_bounds(release: Floats, work: Floats, capacity: float) -> tuple[Float
 
 
 def rounded_down(value: float, t0: float = 0.0) -> float:
-    """Return the value minus what rounding may have added to it; `t0` if it comes from clock values."""
+    """Return the value minus what rounding may have added to it, but at least 0.
+
+    If the value comes from clock values, `t0` is their origin: rounding grows with it.
+    """
     return max(0.0, value - ROUNDING * (abs(value) + abs(t0)))
 
 
 def hidden_by_clock(relaxation: Relaxation, weights: tuple[float, float]) -> float:
     """Return how much lower a schedule's measured cost may be than its cost in true times.
 
-    Delay each start by a tick for every job that starts before it, and let each run be a tick longer: nodes are still
-    used by one job after the other, and the last end is a tick later for each job.
+    The cost is weights[0]·makespan + weights[1]·energy. Delay each start by a tick for every job that starts before
+    it, and let each run be a tick longer. Nodes are still used by one job after the other, and the last end is a
+    tick later for each job.
     """
     jobs = relaxation.tasks.size
     busier = float(relaxation.most_nodes.sum() * relaxation.extra_watts.max(initial=0.0))
@@ -381,7 +402,7 @@ def hidden_by_clock(relaxation: Relaxation, weights: tuple[float, float]) -> flo
 def least_watts(watts: Floats, busy: Floats, idle: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the least watts of every class's nodes, busy and idle, and (jobs × classes) how much more each job draws.
 
-    `watts` are jobs × classes; empty if all jobs draw the busy watts.
+    `watts` are jobs × classes; if it is empty, all jobs draw the busy watts, and the third array is empty too.
     """
     if watts.size == 0:
         return busy, idle, np.zeros((0, 0))

@@ -1,8 +1,8 @@
-"""Bounds for jobs with several shapes, valid for plans that give each job any of them.
+"""Lower bounds for jobs with several shapes, valid for plans that give each job any of them.
 
-Take any schedule. Let each job keep its start and only as many of its nodes as its narrowest shape has, for the time of
-its shortest: nothing begins later or gets longer. A bound for these least jobs holds for all choices. If narrow shapes
-are long, areas give better bounds: a job takes at least the least area of its shapes.
+Take any schedule. Let each job keep its start, as many of its nodes as its narrowest shape has, and the run time of its
+shortest shape. Nothing begins later or gets longer. A bound for these least jobs holds for all choices. If narrow
+shapes are long, areas give better bounds: a job takes at least the least area of its shapes.
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ PARTS = 9  # shares of the idle power that are tried
 
 
 class LeastShapes:
-    """Jobs with several possible shapes, as used by bounds."""
+    """The jobs with several possible shapes, as bounds use them.
+
+    `least` is the workload of least jobs: each has the fewest tasks and the shortest run time of its shapes.
+    """
 
     def __init__(
         self, workload: Workload, federation: Federation, reading: Reading, caps: NDArray[np.int64] | None = None,
@@ -78,16 +81,19 @@ class LeastShapes:
         self._federation, self._reading, self._delays = without_caps(federation), reading, delays
 
     def drawing(self, problem: Problem) -> Problem:
-        """Return the problem of the least jobs, which draw the least power of their shapes."""
+        """Return the problem of the least jobs with the watts replaced: each job draws the least of its shapes."""
         return problem._replace(watts=self._watts)
 
     def areas(self, least: Relaxation, started: Ints) -> Areas:
-        """Return the areas, to add to the relaxation of the least jobs (these rows)."""
+        """Return the Areas of all shapes, which raise the bounds of `least`, the relaxation of the least jobs.
+
+        `started` are the rows of those jobs that start in every schedule.
+        """
         each, begin = self.every(least, started)
         return Areas(each.clocked(), least, begin)
 
     def every(self, least: Relaxation, started: Ints, *, separate: bool = False) -> tuple[Relaxation, Ints]:
-        """Return the relaxation of all shapes of those jobs, and the first row of each job.
+        """Return the relaxation of all shapes of the jobs `started`, and the first row of each job in it.
 
         With `separate`, groups that some shape may not use freely are classes of their own.
         """
@@ -108,7 +114,7 @@ class LeastShapes:
 
 
 class Areas:
-    """The jobs' least use of node time, for any choice of shapes."""
+    """The jobs' least node time and energy, each in the shape in which it is least: bounds for any choice of shapes."""
 
     def __init__(self, relaxation: Relaxation, least: Relaxation, begin: Ints) -> None:
         self._relaxation, self._least, self._begin = relaxation, least, begin
@@ -124,7 +130,7 @@ class Areas:
         return BoundProblem(relaxation, release_levels(relaxation), nothing, 1.0, np.zeros(relaxation.nodes.size))
 
     def area(self) -> float:
-        """Return the bound on the makespan by areas: all nodes alike, or each by its speed."""
+        """Return the bound on the makespan in seconds by areas: with all nodes alike, or each weighted by its speed."""
         relaxation, problem = self._relaxation, self._problem()
         capacity = relaxation.nodes.astype(np.float64)
         best = 0.0
@@ -136,14 +142,14 @@ class Areas:
         return rounded_down(max(best, float(plain)), relaxation.t0)
 
     def busy_energy(self) -> float:
-        """Return a lower bound on the energy of busy nodes."""
+        """Return a lower bound on the energy of busy nodes in joules."""
         return self._joules(self._relaxation.busy_watts)
 
     def energy(self, makespan: float) -> float:
-        """Return a lower bound on the energy of all nodes in a schedule of at least this makespan.
+        """Return a lower bound on the energy in joules of all nodes in a schedule of at least this makespan (seconds).
 
-        Jobs in slower, thriftier shapes keep nodes on for longer. No node has more time than the makespan, so a part of
-        the idle power may be charged to the jobs, for their run times.
+        Jobs in slower, thriftier shapes keep nodes on for longer. No node has more time than the makespan, so a
+        part of the idle power may be charged to the jobs, for their run times.
         """
         relaxation, best = self._relaxation, 0.0
         each = relaxation.idle_total / relaxation.total_nodes

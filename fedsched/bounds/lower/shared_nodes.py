@@ -42,25 +42,34 @@ NO_FIT = math.inf
 
 @dataclass(frozen=True, slots=True)
 class SharedBounds:
-    """Lower bounds on all schedules of jobs that share nodes, for any choice of nodes."""
+    """Lower bounds on the metrics of all schedules of jobs that share nodes, for any choice of nodes.
+
+    `known` has them by metric name.
+    """
 
     known: Mapping[str, float]
     cut: bool = False
 
     @property
     def makespan(self) -> float:
-        """Return the bound on the last finish."""
+        """Return the bound on the makespan in seconds."""
         return self.known["makespan"]
 
     def of(self, metric: str) -> float:
-        """Return the bound on a column of the metric row; NaN if none is known."""
+        """Return the bound on a metric by its name; NaN if none is known.
+
+        Raise an error for a name that is no metric.
+        """
         if metric not in NAMES:
             raise unknown_name("metric", metric, NAMES)
         return self.known.get(metric, math.nan)
 
 
 def shared_bounds(problem: Problem, sharing: Sharing, federation: Federation) -> SharedBounds:
-    """Return lower bounds on all schedules of these jobs."""
+    """Return lower bounds on all schedules of these jobs: makespan, flow, mean response, energies and costs.
+
+    The mean wait has one only if all nodes are of equal speed.
+    """
     jobs = _Jobs(problem, sharing)
     makespan, flow = jobs.makespan(), jobs.flow()
     known = {"makespan": makespan, "flow": flow, "mean_response": flow / jobs.release.size, **jobs.energies(makespan)}
@@ -71,7 +80,7 @@ def shared_bounds(problem: Problem, sharing: Sharing, federation: Federation) ->
 
 
 class _Jobs:
-    """The jobs as areas: the least share of a node that each of their tasks takes, and for how long."""
+    """The jobs as areas: the least share of a node that each task takes, and its job's least run time."""
 
     def __init__(self, problem: Problem, sharing: Sharing) -> None:
         kinds, nodes, of_job = sharing.kinds, sharing.nodes, sharing.kinds.of_job
@@ -102,7 +111,10 @@ class _Jobs:
         self.idle = np.minimum(problem.groups.idle_watts, self.drawn.min(axis=0))  # jobs may draw less than idle nodes
 
     def shares(self) -> Iterator[Floats]:
-        """Yield, for each resource and function, a task's share of a node of each group (jobs x groups)."""
+        """Yield, for each resource and function f_k, a task's share of a node of each group (jobs × groups).
+
+        It is inf if the job may not run there.
+        """
         with np.errstate(divide="ignore", invalid="ignore"):
             whole = 1.0 / self.fit
         for need, has in zip(self.needs, self.has, strict=True):
@@ -115,12 +127,15 @@ class _Jobs:
                 yield np.where(self.open & (self.fit > 0), np.where(self.alone[:, None], whole, share), NO_FIT)
 
     def areas(self) -> Iterator[Floats]:
-        """Yield, for each of these shares, each job's least node-seconds."""
+        """Yield, for each array of `shares`, each job's least node-seconds."""
         for share in self.shares():
             yield self.tasks * (np.where(share < NO_FIT, share * self.duration, NO_FIT)).min(axis=1)
 
     def makespan(self) -> float:
-        """Return the bound on the last finish: by the longest job, or by areas after some submit on some groups."""
+        """Return the bound on the makespan in seconds, by the longest job or by areas.
+
+        Areas are those of jobs after some submit on some groups.
+        """
         best, areas = float((self.release + self.shortest).max() - self.t0), list(self.areas())
         latest = np.argsort(-self.release, kind="stable")
         for nodes in np.unique(self.open, axis=0):
@@ -134,7 +149,8 @@ class _Jobs:
     def flow(self) -> float:
         """Return the bound on Σ(finish − submit): each job at once, or all on one machine, smallest areas first.
 
-        On that machine the midpoints of runs are the earliest possible, and a job ends half its run after its midpoint.
+        On that machine the midpoints of runs are the earliest possible, and a job ends half its run after its
+        midpoint.
         """
         best, nodes = float(self.shortest.sum()), int(self.count.sum())
         ahead = float((self.release - self.t0).sum())  # submits' distance from t0
@@ -145,7 +161,11 @@ class _Jobs:
         return best + self.late
 
     def energies(self, makespan: float) -> dict[str, float]:
-        """Return the bounds on energy: cores used on the thriftiest nodes, and all nodes idle for the makespan."""
+        """Return the bounds on busy energy and energy in joules, by name, if no watts are below 0.
+
+        Each job's share of cores is used on the thriftiest nodes; for `energy` all nodes also idle for the
+        makespan.
+        """
         seconds = np.where(self.cores < NO_FIT, self.cores * self.duration, NO_FIT)
         found = {}
         if (self.drawn >= 0).all():
@@ -156,7 +176,11 @@ class _Jobs:
         return found
 
     def costs(self, federation: Federation, makespan: float) -> dict[str, float]:
-        """Return the bounds on cost and carbon: each job alone at its cheapest place and time, and all nodes idle."""
+        """Return the bounds on cost and carbon, by name.
+
+        Each job is alone at its cheapest place and time, and all nodes idle. Signals with values below 0 have
+        no bound.
+        """
         found = {}
         for metric, tariff in Pricing(federation).tariffs.items():
             if (self.idle >= 0).all() and all(min(signal.values) >= 0.0 for signal in tariff.signals):

@@ -1,4 +1,4 @@
-"""The least makespan of few jobs: CP-SAT's bound, if OR-tools is installed and a list schedule leaves a gap."""
+"""The least makespan of few jobs: CP-SAT's bound, used if OR-tools is installed and a list schedule leaves a gap."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ KEPT = 64  # answers kept for later runs of a comparison, or of a search, over t
 
 
 def solved_makespan(relaxation: Relaxation, floor: float, seconds: float = math.inf) -> float:
-    """Return CP-SAT's bound on the makespan, in true times without contention; `floor` if it finds nothing better.
+    """Return CP-SAT's bound on the makespan in seconds, without contention; `floor` if it finds nothing better.
 
-    `floor` is a known bound, and `seconds` the solver's time; pools are ignored.
+    `floor` is a known bound, and `seconds` the solver's time; pools are ignored. With over 50 jobs no solver is
+    called.
     """
     jobs, classes = relaxation.caps.shape
     too_large = jobs > JOBS or (jobs * classes > ENTRIES and seconds == math.inf)
@@ -42,7 +43,7 @@ def solved_makespan(relaxation: Relaxation, floor: float, seconds: float = math.
 
 @dataclass(frozen=True, slots=True)
 class _RelaxationKey:
-    """A relaxation, as a cache key: equal if all numbers are."""
+    """A relaxation as a cache key: two keys are equal if all numbers of their relaxations are."""
 
     numbers: tuple[tuple[tuple[int, ...], bytes], ...]
     relaxation: Relaxation = field(compare=False)
@@ -56,7 +57,10 @@ class _RelaxationKey:
 
 @functools.lru_cache(maxsize=KEPT)
 def solver_bound(asked: _RelaxationKey, floor: float, reached: float, seconds: float) -> float:
-    """Return the solver's bound between a known bound and the makespan of a list schedule."""
+    """Return CP-SAT's lower bound on the makespan, between a known bound and the makespan of a list schedule.
+
+    Answers are cached.
+    """
     from fedsched.bounds.exact_answers.cp_sat_model import build
 
     model = build(asked.relaxation, scale=reached, horizon=reached)
@@ -65,7 +69,10 @@ def solver_bound(asked: _RelaxationKey, floor: float, reached: float, seconds: f
 
 
 def list_makespan(relaxation: Relaxation, priority: Floats) -> float:
-    """Return the makespan of a list schedule without contention and pools: any job that fits starts, greatest first."""
+    """Return the makespan of a list schedule without contention and pools, in seconds.
+
+    Any job that fits starts, the greatest `priority` first, on its fastest free nodes.
+    """
     order = np.argsort(-priority, kind="stable").tolist()
     free = relaxation.nodes.copy()
     ends: list[tuple[float, int]] = []

@@ -1,8 +1,8 @@
-"""The supply in stretches of time, with closed nodes subtracted: of each class, and for wide jobs [39].
+"""The supply of node-seconds in stretches of time, closed nodes subtracted: of each class, and for wide jobs [39].
 
-Running jobs use no closed node of a class, so they have its node-seconds minus the closed ones. For a family f_p the
-closed nodes count as one more job: no set of jobs that fits on N nodes beside them has Σ f_p above N minus the f_p of
-their number.
+Running jobs use no closed node of a class, so they have its node-seconds minus the closed ones. For a family f_p (sizes
+of wide jobs) the closed nodes count as one more job. No set of jobs that fits on N nodes beside them has Σ f_p above N
+minus the f_p of their number.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MOST_EDGES = 16  # of closures, at which time is cut into stretches
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClosedCapacity:
-    """The closed capacity up to each of some times, ascending from 0; nothing is closed after the last."""
+    """The capacity that closed nodes take up to each of some times, ascending from 0; after the last none is closed."""
 
     times: Floats
     nodes: Floats  # time × class: node-seconds
@@ -31,7 +31,11 @@ class ClosedCapacity:
 
     @classmethod
     def of(cls, relaxation: Relaxation, of_class: Ints, classes: int, wide: Floats) -> ClosedCapacity:
-        """Return the closed capacity of merged classes (`of_class` maps the relaxation's to them) and of wide jobs."""
+        """Return the closed capacity of merged classes and of wide jobs.
+
+        `of_class` maps the relaxation's classes to the merged ones, `classes` is their number, and `wide` has
+        the jobs' f_p.
+        """
         shut, total = relaxation.shut, relaxation.total_nodes
         times = np.unique(np.concatenate([[0.0], shut.begin, shut.end]))
         closed = np.zeros((times.size, classes))  # from each time on
@@ -56,7 +60,7 @@ class ClosedCapacity:
         return self.times.size > 1
 
     def left(self, edges: Floats, nodes: Floats, things: Floats) -> tuple[Floats, Floats]:
-        """Return what is left of each class and of each other thing, in each stretch between two edges.
+        """Return the supply that closed nodes leave in each stretch between two edges: by class, and by other thing.
 
         The first things are the families of wide jobs.
         """
@@ -72,17 +76,20 @@ class ClosedCapacity:
         return np.diff(np.stack(until, axis=1), axis=0) if until else np.zeros((edges.size - 1, 0))
 
     def worked(self, instants: Floats) -> Floats:
-        """Return the seconds in which all nodes could do what the open ones do until each instant."""
+        """Return the seconds in which all nodes could do what the open ones do from 0 until each instant."""
         beyond = np.maximum(instants - self.times[-1], 0.0)
         return np.asarray(np.interp(instants, self.times, self.open) + beyond)
 
     def instants(self, worked: Floats) -> Floats:
-        """Return when the open nodes have done what all nodes would do in this time."""
+        """Return the instant by which the open nodes have done what all nodes do in `worked` seconds.
+
+        It is the inverse of `worked`.
+        """
         beyond = np.maximum(worked - self.open[-1], 0.0)
         return np.asarray(np.interp(worked, self.open, self.times) + beyond)
 
     def edges(self, last: float) -> Floats:
-        """Return times before `last` at which nodes close or open; if there are many, an even sample."""
+        """Return the times in (0, `last`) at which nodes close or open; if there are more than 16, an even sample."""
         inside = self.times[(self.times > 0.0) & (self.times < last)]
         which = np.linspace(0, inside.size - 1, min(inside.size, MOST_EDGES)).round().astype(np.int64)
         return inside[which]

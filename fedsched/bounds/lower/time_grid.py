@@ -1,6 +1,6 @@
 """The clock of a problem: whether floats round any of its times, and how far it may count.
 
-If all times are on one grid, sums of them are exact.
+If all times are whole steps of one grid (1/1024 s), sums of them are exact.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ def is_exact(problem: Problem, durations: Floats) -> bool:
 
 
 class StartDelays(NamedTuple):
-    """How long starts may be delayed by things other than a problem's jobs and calendar."""
+    """How long starts may be delayed by things other than a problem's jobs and calendar.
+
+    It has a time, until which all may be delayed, and seconds for each job.
+    """
 
     until: float = -np.inf  # by power caps, or by the longest delay that a plan may give a job
     each: float = 0.0  # for each job, by nodes that are off, and by repeating caps
@@ -41,7 +44,7 @@ NO_DELAYS = StartDelays()
 
 
 def start_delays_of(workload: Workload, federation: Federation, t0: float) -> StartDelays:
-    """Return how long plans, nodes that are switched off, and caps may delay the starts of a workload."""
+    """Return how long plans' delays, nodes that are switched off, and power caps may delay the starts of a workload."""
     saving, each, until = saving_of(federation), 0.0, latest_delayed_time(workload, t0)
     if saving.boot.size:
         rates = saving.rate[saving.rate > 0]  # nodes that may switch in one minute
@@ -56,10 +59,10 @@ def start_delays_of(workload: Workload, federation: Federation, t0: float) -> St
 
 
 def last_instant(problem: Problem, runs: Floats, delays: StartDelays = NO_DELAYS) -> float:
-    """Return an upper limit on the clock's distance from 0 while jobs run with at most these run times.
+    """Return an upper limit on the clock's distance from 0 in seconds, while jobs run at most the times `runs`.
 
-    It holds for any schedule in which the machine idles only if no job may start: until the last submit, begin, hold,
-    closure or cancellation, and after that during lags, boots and similar delays.
+    It holds for any schedule in which the machine idles only if no job may start. It idles until the last submit,
+    begin, hold, closure or cancellation, and after that during lags, boots and similar delays.
     """
     latest = max(problem.t0, float(_instants(problem).max()), delays.until)
     waiting = problem.submit.size * delays.each + float(_lags(problem.extras).sum())
@@ -67,7 +70,7 @@ def last_instant(problem: Problem, runs: Floats, delays: StartDelays = NO_DELAYS
 
 
 def _instants(problem: Problem) -> Floats:
-    """Return the finite instants on which starts depend."""
+    """Return the finite times on which starts depend: t0, submits, closures, begins, cancellations and holds."""
     times = [np.array([problem.t0]), problem.submit]
     if problem.extras is not None:
         calendar, precedence, holds = problem.extras.calendar, problem.extras.precedence, problem.extras.holds

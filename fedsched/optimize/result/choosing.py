@@ -24,7 +24,11 @@ _BESIDE = re.compile(r"(?P<policy>.+?)(?:(?P<sign>[+-])(?P<percent>\d+(?:\.\d+)?
 def chosen_index(
     result: Result, by: str | None, weights: Mapping[str, float] | None, within: Mapping[str, float | str] | None
 ) -> int:
-    """Return the place of the chosen plan in the front: see `Result.choose`."""
+    """Return the index in the front of the plan chosen by an objective, by weights, or as the knee.
+
+    See `Result.choose`. Only plans within the limits count. Raise an error if there is none, or if `by` and
+    `weights` are both given.
+    """
     if weights is not None and by is not None:
         raise ValueError(f"choose: by={by!r} and weights={dict(weights)!r} are both given; give only one.")
     front = result.front
@@ -71,7 +75,10 @@ def _keeps_to(result: Result, within: Mapping[str, float | str]) -> NDArray[np.b
 
 
 def limit_of(result: Result, name: str, limit: float | str) -> float:
-    """Return a limit on an objective as a number; it may be given relative to a baseline's value, as "easy+5%"."""
+    """Return a limit on an objective as a number; a text such as "easy+5%" is relative to a baseline's value.
+
+    The baseline's value is the planned one. Raise an error for a number that is not finite, or an unknown baseline.
+    """
     if not isinstance(limit, str):
         if not is_number(limit):
             raise ValueError(f"choose: within[{name!r}]={limit!r} must be finite, or a baseline's: 'easy+5%'.")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class FrontConvenience:
-    """Methods of `Front` that print, and that use tables and pictures."""
+    """The methods of `Front` that print, and that make tables and pictures."""
 
     __slots__ = ()
 
@@ -33,20 +33,23 @@ class FrontConvenience:
         return front_in_brief(self)
 
     def to_frame(self: Front) -> Any:
-        """Return one row per plan: its values, its policy, and whether it is the knee: see `Schedule.to_frame`."""
+        """Return a table with one row per plan: its values, its policy, and whether it is the knee.
+
+        The kind of table is that of `Schedule.to_frame`.
+        """
         from fedsched.optimize.result.printed import front_columns
 
         return frame_of(front_columns(self))
 
     def plot(self: Front, ax: Any = None) -> Any:
-        """Return the axes with the plans: a front of two objectives, else a line per plan across the objectives."""
+        """Return the axes with the plans: points for two objectives, else a line per plan across the objectives."""
         from fedsched.plot.result import draw_plans
 
         return draw_plans(self, ax)
 
 
 class ResultConvenience(ReportConvenience):
-    """Methods of `Result` that print, and that use files, tables, pictures and reports."""
+    """The methods of `Result` that print, and that use files, tables, pictures and reports."""
 
     __slots__ = ()
 
@@ -66,7 +69,10 @@ class ResultConvenience(ReportConvenience):
         return in_brief(self)
 
     def to_frame(self: Result) -> Any:
-        """Return one row per plan of the front, baseline and bound, with their values: see `Schedule.to_frame`."""
+        """Return a table with one row per plan of the front, baseline and bound, with their values.
+
+        The kind of table is that of `Schedule.to_frame`.
+        """
         from fedsched.optimize.result.printed import columns_of
 
         return frame_of(columns_of(self), {"reading": self.reading})
@@ -84,14 +90,14 @@ class ResultConvenience(ReportConvenience):
     def plot(self: Result, ax: Any = None) -> Any:
         """Return a figure: the front with baselines and bounds, the convergence, and the knee's Gantt chart.
 
-        On axes that are given, only the front is drawn, and these axes are returned.
+        With `ax` only the front is drawn, on these axes, and they are returned.
         """
         from fedsched.plot.result import draw_result, front_on
 
         return draw_result(self) if ax is None else front_on(self, ax)
 
     def save(self: Result, path: str | PathLike[str]) -> None:
-        """Write everything to a JSON file (.json, also .gz), from which `Result.load` restores the Result."""
+        """Write the whole Result to a JSON file (.json, also .gz), from which `Result.load` restores it."""
         from fedsched.optimize.result.files import write_result
 
         write_result(self, path)
@@ -100,7 +106,7 @@ class ResultConvenience(ReportConvenience):
     def load(cls, path: str | PathLike[str], *, baselines: bool | None = None) -> Result:
         """Return a saved Result, with its plans and baselines simulated again; `unverified` names the unchecked parts.
 
-        A file with values that differ from those of its plans is refused.
+        Raise TraceError if the file states values that its plans do not have.
 
         Parameters
         ----------

@@ -1,7 +1,7 @@
 """Results as complete JSON files, so that a Result can be inspected and repeated anywhere.
 
-Version 2 holds the jobs that ran at the begin. A file of version 1 is read if it is complete without them: if its plans
-and baselines, on the empty federation, have the values that it gives.
+Version 2 of the format has the jobs that ran at the begin; version 1 lacks them. A file of version 1 is read if its
+plans and baselines, simulated without such jobs, have the values that it states.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ COLUMNS = (
 
 
 def write_result(result: Result, path: str | PathLike[str]) -> None:
-    """Write a Result as JSON."""
+    """Write a Result to a JSON file."""
     from fedsched.io.atomic import atomic_text
 
     with atomic_text(path) as stream:
@@ -50,7 +50,10 @@ def write_result(result: Result, path: str | PathLike[str]) -> None:
 
 
 def read_result(path: str | PathLike[str], *, baselines: bool | None = None) -> Result:
-    """Return the Result of a file, checked against its jobs and plans; what cannot be checked is `unverified`."""
+    """Return the Result of a file, checked against its jobs and plans; parts that cannot be checked are `unverified`.
+
+    Raise TraceError if the file is missing, damaged or untrue.
+    """
     from fedsched.io.files import read_json
     from fedsched.optimize.result.verification import DeniedError, verified
 
@@ -86,7 +89,7 @@ def _why(data: dict[str, Any]) -> str:
 
 
 def as_data(result: Result) -> dict[str, Any]:
-    """Return a Result as JSON data."""
+    """Return a Result as plain data that JSON can hold; NaN becomes None."""
     from fedsched.io.platforms.toml import federation_text
 
     w = result.workload
@@ -129,7 +132,7 @@ def as_data(result: Result) -> dict[str, Any]:
 
 
 def of_data(data: dict[str, Any]) -> Result:
-    """Return the Result from the data of `as_data`."""
+    """Return the Result made from the data of `as_data`, not yet checked."""
     from fedsched.io.platforms.toml import federation_of_data
     from fedsched.search.run.run import Moment
 

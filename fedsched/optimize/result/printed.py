@@ -25,7 +25,7 @@ NEARLY_ONE = 0.02  # an energy penalty below this share leaves almost no trade-o
 
 
 def text(result: Result) -> str:
-    """Return the summary: the search, the table of plans and baselines, bounds and gaps, the diagnosis."""
+    """Return the Result as text: the search, the table of plans, baselines, bounds and gaps, and remarks."""
     header, *body = (tuple(map(one_line, row)) for row in table(result))
     widths = [max(len(row[i]) for row in (header, *body)) for i in range(len(header))]
 
@@ -39,7 +39,7 @@ def text(result: Result) -> str:
 
 
 def html(result: Result) -> str:
-    """Return the summary as HTML."""
+    """Return the Result as HTML: the search, the table of plans, baselines, bounds and gaps, and remarks."""
     header, *body = table(result)
     notes = "".join(f"<p>{escape(remark)}</p>" for remark in remarks(result))
     head = f"{escape(title(result))}<br>{escape(reading(result))}"
@@ -92,7 +92,7 @@ def _verdict(result: Result, name: str) -> str:
 
 
 def front_in_brief(front: Front) -> str:
-    """Return three lines: how many plans there are, the range of each objective, and the knee."""
+    """Return three lines: the number of plans, the range of each objective, and the knee; one line for one plan."""
     low, high, knee = front.values.min(axis=0), front.values.max(axis=0), front.knee_index()
     values = [f"{name} {in_own_unit(name, value)}" for name, value in
               zip(front.objectives, front.values[knee].tolist(), strict=True)]  # fmt: skip
@@ -108,9 +108,10 @@ def front_in_brief(front: Front) -> str:
 
 
 def front_columns(front: Front) -> dict[str, Any]:
-    """Return one row per plan: its number, its values, its policy if it is one's schedule, and whether it is the knee.
+    """Return the columns of a table of plans: number, values, policy (if a policy made the plan), and knee.
 
-    If plans were chosen by other values than came out, those are in columns `planned:NAME`.
+    `knee` is true for one plan. If plans were chosen by other values than came out, columns `planned:NAME` have
+    those. A column `missing` counts jobs without an end.
     """
     columns: dict[str, Any] = {"plan": np.arange(1, len(front) + 1)}
     columns |= {name: front.values[:, k] for k, name in enumerate(front.objectives)}
@@ -132,7 +133,7 @@ def front_html(front: Front) -> str:
 
 
 def columns_of(result: Result) -> dict[str, Any]:
-    """Return one row per plan, baseline and bound: its kind, its name and its values."""
+    """Return the columns of a table with one row per plan, baseline and bound: its kind, its name and its values."""
     rows = [("plan", plan.policy or f"plan {i + 1}", values) for i, (plan, values) in
             enumerate(zip(result.front.plans, result.front.values.tolist(), strict=True))]  # fmt: skip
     rows += [("baseline", baseline.policy, list(baseline.values)) for baseline in result.baselines]
@@ -143,7 +144,7 @@ def columns_of(result: Result) -> dict[str, Any]:
 
 
 def title(result: Result) -> str:
-    """Return one line: the method, the problem, the budget."""
+    """Return one line: the method, the seed, the problem, the evaluations and seconds spent, and the reason to stop."""
     jobs, evaluations = len(result.workload), counted(result.evaluations, "evaluation")
     packages = f" in {counted(result.packages, 'package')}" if result.packages else ""
     return one_line(
@@ -153,12 +154,12 @@ def title(result: Result) -> str:
 
 
 def reading(result: Result) -> str:
-    """Return one line: which jobs waited, and what plans and baselines knew."""
+    """Return one line, "Reading: ….": which jobs waited, and what plans and baselines knew."""
     return f"Reading: {result.reading}."
 
 
 def table(result: Result) -> list[tuple[str, ...]]:
-    """Return the rows of the summary, header first."""
+    """Return the rows of the printed table, header first: at most 8 plans, then baselines, bounds and gaps."""
     names = result.objectives
     named = [" ".join(filter(None, (name, UNITS.get(name)))) for name in names]
     rows = [("", *(assumed.marked(said, name, result.federation) for said, name in zip(named, names, strict=True)))]
@@ -180,7 +181,7 @@ def table(result: Result) -> list[tuple[str, ...]]:
 
 
 def remarks(result: Result) -> list[str]:
-    """Return the remarks on the table."""
+    """Return the lines below the table: gains, energy penalty, what was left out or assumed, and notes."""
     lines = []
     named = {name: assumed.marked(name, name, result.federation) for name in result.objectives}
     sense = {name: "above" if name in MAXIMISED else "below" for name in result.objectives}
@@ -230,12 +231,12 @@ def notes(result: Result) -> list[str]:
 
 
 def without_end(jobs: int) -> str:
-    """Return the number of jobs without an end, as an addition to a plan's name."""
+    """Return " (without N jobs)" for jobs that have no end, as an addition to a plan's name; "" for 0 jobs."""
     return f" (without {counted(jobs, 'job')})" if jobs else ""
 
 
 def too_late(seconds: float) -> str:
-    """Return a baseline's lateness, as an addition to its name."""
+    """Return " (ends … late)", as an addition to a baseline's name; "" if it keeps the deadline."""
     return f" (ends {duration(seconds)} late)" if seconds > 0 else ""
 
 
@@ -247,7 +248,7 @@ def from_file(result: Result) -> str:
 
 
 def in_own_unit(name: str, value: float) -> str:
-    """Return a value in the metric's own unit, and in a larger one if that suits it: 107,482 s (29.86 h)."""
+    """Return a value as text in the metric's own unit, and in a larger one if that suits it: 107,482 s (29.86 h)."""
     unit = UNITS.get(name, "")
     if name in SHARES:
         return with_unit(name, value)
@@ -256,12 +257,12 @@ def in_own_unit(name: str, value: float) -> str:
 
 
 def number(value: float) -> str:
-    """Return a number as a table shows it."""
+    """Return a number as text: four digits, or thousands with commas; "-" for NaN."""
     if value != value:
         return "-"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def share(value: float) -> str:
-    """Return a share in percent."""
+    """Return a share as text in percent, such as "4.2%"; "-" for NaN."""
     return "-" if value != value else f"{value:.1%}"

@@ -38,7 +38,7 @@ BASELINES = "baselines"  # listed in `unverified` if they were not simulated aga
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlannedQueue:
-    """A plan: queue order, caps and rules; or a policy by name; or, for a search in packages, the schedule itself.
+    """A plan: queue order, caps and rules; or the name of a policy; or, from a search in packages, the whole schedule.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class PlannedQueue:
 
     @property
     def rules(self) -> tuple[int, int]:
-        """Return dispatch and placement as in a search's rows."""
+        """Return the numbers of the dispatch and placement rules, as in a search's rows."""
         return int(Dispatch[self.dispatch.upper()]), int(Placement[self.placement.upper()])
 
     def __str__(self) -> str:
@@ -69,7 +69,7 @@ class PlannedQueue:
 
 @dataclass(frozen=True, slots=True)
 class Settings(Read):
-    """The search's reading of the problem and its arguments, as needed to repeat it.
+    """The arguments of a search and its reading of the problem, as needed to repeat the search.
 
     Examples
     --------
@@ -95,9 +95,9 @@ class Settings(Read):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Front(FrontConvenience):
-    """The plans that no other found plan dominates, sorted by the first objective.
+    """The plans of which none is dominated by another found plan, sorted by the first objective.
 
-    They are chosen by what is known at the decision; their values are of what came.
+    They are chosen by what is known at t0; their `values` are what really came.
 
     Examples
     --------
@@ -117,34 +117,37 @@ class Front(FrontConvenience):
 
     @property
     def signs(self) -> NDArray[np.float64]:
-        """Return −1 for each objective that is maximised, else 1."""
+        """Return one sign for each objective: −1 if it is maximised, else 1."""
         return signs_of(self.objectives)
 
     def minimised(self) -> NDArray[np.float64]:
-        """Return the values by which plans are chosen, negated where more is better."""
+        """Return the values by which plans are chosen (plans × objectives), negated for maximised objectives."""
         return (self.values if self.planned is None else self.planned) * self.signs
 
     def best_index(self, objective: str) -> int:
-        """Return the index of the best plan by an objective."""
+        """Return the index of the plan that is best by an objective; raise if the front lacks the objective."""
         if objective not in self.objectives:
             raise unknown_name("objective", objective, self.objectives)
         return int(np.argmin(self.minimised()[:, self.objectives.index(objective)]))
 
     def scaled(self) -> NDArray[np.float64]:
-        """Return the values by which plans are chosen, scaled: 0 is the front's best by an objective, 1 its worst."""
+        """Return the values by which plans are chosen, scaled by objective: 0 is the front's best, 1 its worst."""
         values = self.minimised()
         extent = np.ptp(values, axis=0)
         return (values - values.min(axis=0)) / np.where(extent > 0, extent, 1.0)
 
     def knee_index(self, among: NDArray[np.int64] | None = None) -> int:
-        """Return the plan, of some, farthest from the plane through the ends, with objectives scaled alike."""
+        """Return the index of the knee: the plan with the least sum of scaled objectives.
+
+        With `among`, a list of plans, it is the index within that list.
+        """
         scaled = self.scaled()
         return int(np.argmin((scaled if among is None else scaled[among]).sum(axis=1)))
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A policy's values on the same problem with the same knowledge.
+    """A policy's objective values on the same problem with the same knowledge, for comparison.
 
     Examples
     --------
@@ -202,7 +205,7 @@ class Result(ResultConvenience):
     # ---- plans --------------------------------------------------------------------------------------------------
 
     def schedule(self, index: int) -> Schedule:
-        """Return the schedule of one plan of the front."""
+        """Return the schedule of one plan of the front, simulated anew unless the search was in packages."""
         plan = self.front.plans[index]
         if plan.schedule is not None:
             return plan.schedule
@@ -214,7 +217,7 @@ class Result(ResultConvenience):
 
     @property
     def problem(self) -> SearchProblem:
-        """Return the packed search problem; for a result from a file it is packed on first use."""
+        """Return the search problem of the result; it is packed at the first use, if it is not stored."""
         packed = self._packed
         if packed is None:
             from fedsched.model.schedule.power_draw import Pricing
@@ -240,16 +243,16 @@ class Result(ResultConvenience):
         return packed
 
     def keep(self, problem: SearchProblem) -> Result:
-        """Return itself, with the packed problem stored, so that schedules of plans need not pack it again."""
+        """Store the packed problem, so that schedules of plans need not pack it again, and return the Result."""
         object.__setattr__(self, "_packed", problem)
         return self
 
     def best(self, objective: str | None = None) -> Schedule:
-        """Return the schedule that is best by an objective, by default the first."""
+        """Return the schedule of the plan that is best by an objective, by default the first objective."""
         return self.schedule(self.front.best_index(objective or self.objectives[0]))
 
     def knee(self) -> Schedule:
-        """Return the schedule of the front's knee: the balanced choice."""
+        """Return the schedule of the front's knee: the plan with the least sum of scaled objectives."""
         return self.schedule(self.front.knee_index())
 
     def choose(
@@ -283,7 +286,7 @@ class Result(ResultConvenience):
         return self.schedule(chosen_index(self, by, weights, within))
 
     def value(self, objective: str | None = None) -> float:
-        """Return the value of the plan that is best by an objective, by default the first."""
+        """Return the value of the best plan by an objective, by default the first objective."""
         name = objective or self.objectives[0]
         return float(self.front.values[self.front.best_index(name), self.objectives.index(name)])
 
@@ -294,13 +297,13 @@ class Result(ResultConvenience):
         return known if is_useful(name, known) else float("nan")
 
     def gap(self, objective: str | None = None) -> float:
-        """Return value/bound − 1: the most by which the best plan exceeds the optimum. NaN without a bound."""
+        """Return value/bound − 1 of the best plan: the most by which it exceeds the optimum. NaN without a bound."""
         return self.value(objective) / self.bound(objective) - 1.0
 
     def gain(self, policy: str, objective: str | None = None) -> float:
-        """Return the share by which the best plan improves on a baseline: below its value, or above if maximised.
+        """Return the share by which the best plan improves on a baseline's value; negative if it is worse.
 
-        NaN if the two have different numbers of jobs with an end.
+        NaN if the two have different numbers of jobs with an end; 0 if the baseline's value is 0.
 
         Parameters
         ----------
@@ -326,30 +329,30 @@ class Result(ResultConvenience):
 
     @property
     def mark(self) -> str:
-        """Return the addition to a baseline's name if its values were not checked."""
+        """Return " (unverified)" if the baselines' values were not checked, to follow their names; else ""."""
         return " (unverified)" if BASELINES in self.unverified else ""
 
     @property
     def unmodelled(self) -> tuple[str, ...]:
-        """Return the log's contents that the model or the federation lacks, a few words each."""
+        """Return short texts: what the log contains and the model or the federation lacks."""
         if self.settings.sharing is not None:
             return unmodelled_when_shared(self.workload, self.federation)
         return unmodelled(self.workload, self.federation)
 
     @property
     def assumed(self) -> tuple[str, ...]:
-        """Return the assumptions on the machine, on jobs' communication and on what plans know, a few words each."""
+        """Return short texts: what is assumed of the machine, of jobs' communication and of what plans know."""
         return (*assumptions(self.federation, self.workload), *perfect_forecasts(self.federation, self.objectives))
 
     @property
     def foresight(self) -> str:
-        """Return what plans did not know, and its consequence, in a few words; empty if they knew everything."""
+        """Return a short text: what plans did not know, and its consequence; empty if they knew everything."""
         t0 = float(self.settings.t0 or 0.0)
         return foresight(self.workload, self.federation, t0, self.objectives, packages=self.packages > 0)
 
     @property
     def reading(self) -> str:
-        """Return the reading in words: which jobs waited, and what plans and baselines knew."""
+        """Return the reading of the problem in words: which jobs waited, and what plans and baselines knew."""
         said = in_words(self.settings.submits, self.settings.reading, "plans know")
         if self.settings.deadline is not None:
             said += f"; plans end within {duration(self.settings.deadline - float(self.settings.t0 or 0.0))}"

@@ -29,14 +29,15 @@ ROUNDING = 1e-9  # relative difference that another machine may make
 
 
 class DeniedError(FedschedError):
-    """A saved result states values that its own jobs and plans do not have."""
+    """The error about a saved result that states values which its own jobs and plans do not have."""
 
 
 def verified(result: Result, *, baselines: bool | None = None) -> tuple[str, ...]:
-    """Return the parts of a saved result that are not checked; raise if any other part is wrong.
+    """Return the names of the parts of a saved result that are not checked; raise DeniedError if another part is wrong.
 
-    Plans and baselines are simulated again, schedules of packages verified, values compared, and compared with the
-    bounds. Baselines of many jobs are left out by default: a policy may take a minute for them.
+    Plans and baselines are simulated again, and schedules of packages verified. Their values are compared with the
+    stated ones and with the bounds. By default baselines of more than 5000 jobs are not checked: a policy may take
+    a minute for them.
     """
     if baselines is None:
         baselines = len(result.workload) <= FEW
@@ -53,7 +54,7 @@ def verified(result: Result, *, baselines: bool | None = None) -> tuple[str, ...
 
 
 class Claim(NamedTuple):
-    """Values that a file states, and the metric row that its plan really has."""
+    """A plan's or baseline's values as a file states them, and the metric row that it really has."""
 
     what: str
     given: Sequence[float]
@@ -61,7 +62,10 @@ class Claim(NamedTuple):
 
 
 def check(claim: Claim, objectives: Sequence[str]) -> None:
-    """Raise if a file states values other than the real ones."""
+    """Raise DeniedError if a stated value differs from the real one by more than rounding.
+
+    Values of a user's functions are not compared.
+    """
     for name, given in zip(objectives, claim.given, strict=True):
         now = claim.made[NAMES.index(name)] if name in NAMES else given
         if not np.isclose(given, now, rtol=ROUNDING, atol=ROUNDING, equal_nan=True):
@@ -69,7 +73,7 @@ def check(claim: Claim, objectives: Sequence[str]) -> None:
 
 
 def claim_of(baseline: Baseline, schedule: Schedule) -> Claim:
-    """Return a baseline's stated values and those of its schedule."""
+    """Return a Claim with a baseline's stated values and the metrics of its schedule."""
     return Claim(f"the baseline {baseline.policy!r}", baseline.values, _row(schedule))
 
 
@@ -160,7 +164,10 @@ def _ranked(schedule: Schedule, problem: SearchProblem) -> Floats:
 
 
 def _of_schedule(plan: PlannedQueue, place: int) -> Floats:
-    """Return the metric row of a schedule after verifying it; of one cut short, of its started jobs."""
+    """Return the metric row of a plan's schedule after verifying the schedule; only its started jobs are verified.
+
+    Raise DeniedError if the plan has no schedule or the schedule breaks the model.
+    """
     schedule = plan.schedule
     if schedule is None:
         raise DeniedError(f"{_named(place)} has no schedule")
@@ -190,7 +197,10 @@ def _check_bounds(result: Result) -> None:
 
 
 def check_running(running: RunningJobs, workload: Workload, federation: Federation) -> None:
-    """Raise unless these are jobs that can run on the federation at the same time: kernels check no array bounds."""
+    """Raise DeniedError unless these are jobs that can run on the federation at the same time.
+
+    Kernels do not check array bounds, so a damaged file must not reach them.
+    """
     rows, counts = running.rows, running.counts
     sizes = np.array([group.count for group in federation.groups])
     fitting = (

@@ -1,4 +1,4 @@
-"""Rolling horizon: a search that plans the waiting jobs anew while jobs arrive and end."""
+"""Rolling horizon: a policy that searches for a new plan of the waiting jobs while jobs arrive and end."""
 
 from __future__ import annotations
 

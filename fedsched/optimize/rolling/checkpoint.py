@@ -1,4 +1,4 @@
-"""The checkpoint file of a rolling run: the state of the loop and the planner, written completely or not at all."""
+"""The checkpoint file of a rolling run, with the state of the loop and of the planner; it is never half-written."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ OF_PIECES, OF_DEVICES = ("node", "tasks"), ("device_node", "device", "amount")
 
 
 class RunFile:
-    """The checkpoint of one run; without a path it does nothing."""
+    """The checkpoint file of one run; without a path nothing is read or written."""
 
     def __init__(self, policy: Rolling, run: Simulation) -> None:
         path = policy.checkpoint
@@ -58,7 +58,10 @@ class RunFile:
         self._saved_at = time.monotonic()
 
     def resume(self, run: Simulation) -> dict[str, float] | None:
-        """Restore the run and return the planner's memory; None if there is no checkpoint yet."""
+        """Restore the run from the file and return the planner's memory; None if there is no checkpoint yet.
+
+        Raise an error if the file is damaged or belongs to another run.
+        """
         if self._file is None:
             return None
         most = WORDS + 2 * sum(array.nbytes for _, array in _arrays(run))
@@ -78,12 +81,12 @@ class RunFile:
         )
 
     def save_sometimes(self, run: Simulation, memory: dict[str, float]) -> None:
-        """Save if the last save is long enough ago."""
+        """Save run and memory if the last save is at least ten seconds ago."""
         if self._file is not None and time.monotonic() - self._saved_at >= EVERY_SECONDS:
             self.save(run, memory)
 
     def save(self, run: Simulation, memory: dict[str, float]) -> None:
-        """Save now; the file is never left half-written."""
+        """Save run and memory now; the file is never half-written. Do nothing without a path."""
         if self._file is None:
             return
         arrays: dict[str, Plain] = dict(_arrays(run))
@@ -96,7 +99,10 @@ class RunFile:
 
 
 def _restore(run: Simulation, saved: Saved) -> dict[str, float]:
-    """Restore the run once everything is read and checked: kernels check no array bounds."""
+    """Restore the run from checked data, and return the planner's memory.
+
+    Nothing changes before all is checked: kernels check no array bounds.
+    """
     arrays, rules = saved.part("arrays"), saved.ints("rules", (2,)).tolist()
     if rules[0] not in tuple(PLAN_DISPATCH) or rules[1] not in tuple(Placement):
         raise saved.unfit("rules", "must be a dispatch and a placement rule of plans")
@@ -122,7 +128,10 @@ def _read(arrays: Saved, name: str, like: NDArray[np.generic], run: Simulation) 
 
 
 def _least(name: str, run: Simulation) -> int | Ints:
-    """Return the least number that an array may hold; on shared nodes counts of free whole nodes are not used."""
+    """Return the least number that an integer array of the state may hold: −1, or no limit for some.
+
+    On shared nodes counts of free whole nodes are not used, so they have no limit.
+    """
     below = np.iinfo(np.int64).min
     if name == "state.counter" and isinstance(run, SharedRun):
         least = np.full(len(Counter), -1)
@@ -132,7 +141,7 @@ def _least(name: str, run: Simulation) -> int | Ints:
 
 
 def _most(name: str, run: Simulation) -> int | Ints:
-    """Return the greatest number that an array may hold: many are indices into other arrays."""
+    """Return the greatest number that an integer array of the state may hold: many are indices into other arrays."""
     jobs, nodes = run.problem.submit.size, run.problem.nodes
     if name == "cap_row":
         return len(run.plan.caps) - 1
@@ -188,7 +197,7 @@ def _key(policy: Rolling, run: Simulation) -> str:
 
 
 def _allocations_of(run: SharedRun) -> dict[str, Plain]:
-    """Return the nodes and devices of running jobs, and those of lost runs."""
+    """Return the arrays of nodes and devices that running jobs and lost runs hold, for a checkpoint."""
     held, number = run.work.held, run.work.number
     pieces, devices = int(number[Number.PIECES]), int(number[Number.DEVICES])
     found: dict[str, Plain] = {name: getattr(held, name) for name in HELD_OF_JOBS}
@@ -200,7 +209,7 @@ def _allocations_of(run: SharedRun) -> dict[str, Plain]:
 
 
 def _allocations_in(saved: Saved, run: SharedRun) -> dict[str, Ints]:
-    """Return the nodes and devices from a file, checked to be valid indices for kernels."""
+    """Return a file's arrays of nodes and devices, checked to be valid indices; raise UnfitError if they are not."""
     jobs, held, nodes = (run.problem.submit.size,), run.work.held, run.nodes.nodes
     most = {"node": nodes.group.size - 1, "device_node": nodes.group.size - 1, "amount": int(WHOLE)}
     most |= {"device": int(nodes.gpus.max()) - 1, "tasks": int(run.problem.tasks.max())}
@@ -228,7 +237,7 @@ def _read_lost(saved: Saved, run: SharedRun, found: dict[str, Ints], names: tupl
 
 
 def _restore_allocations(run: SharedRun, found: dict[str, Ints]) -> None:
-    """Set the nodes and devices of a run's jobs, after its state is set."""
+    """Write the nodes and devices of jobs and lost runs into the run, after its state is restored."""
     for name, array in found.items():
         where = run.work.gone if name.startswith("lost_") else run.work.held
         getattr(where, name.removeprefix("lost_"))[: array.size] = array
@@ -237,6 +246,6 @@ def _restore_allocations(run: SharedRun, found: dict[str, Ints]) -> None:
 
 
 def _sharing_key(run: SharedRun) -> tuple[object, ...]:
-    """Return what distinguishes runs on shared nodes, besides their problems."""
+    """Return what distinguishes runs on shared nodes besides their problems, for the checkpoint's key."""
     one = run.nodes
     return (*one.nodes, *one.kinds, *one.counted, np.array([one.gpu, one.choice, one.reservation]))

@@ -1,4 +1,4 @@
-"""One instant of a rolling run as a search problem: its waiting and running jobs, and the usual policies' plans."""
+"""One instant of a rolling run as a search problem of its waiting and running jobs, and the usual policies' plans."""
 
 from __future__ import annotations
 
@@ -31,13 +31,16 @@ OVERRUN_SECONDS = 60.0  # least remaining time expected of a job that has outrun
 
 
 class Workspaces:
-    """The state arrays of simulations, kept for reuse by later instants of the same size; the oldest are dropped."""
+    """The state arrays of simulations, kept for reuse by later instants of the same size.
+
+    Of more than 64 the least recently used are dropped.
+    """
 
     def __init__(self) -> None:
         self._states: dict[tuple[int, ...], State] = {}
 
     def of(self, problem: Problem, *, separate_backfill: bool = False) -> State:
-        """Return a state for the problem, reused if one fits."""
+        """Return state arrays for a simulation of the problem: kept ones if they fit, else new ones."""
         closing = (0, 0)  # the number of known downtimes, which changes
         if problem.extras is not None:
             closing = problem.extras.calendar.lookout.size, problem.extras.calendar.change.size
@@ -52,10 +55,10 @@ class Workspaces:
 
 
 class Instant(PackedProblem):
-    """A run at this instant as its planner sees it, without any true run time.
+    """The search problem of a run at one instant, as its planner sees it: without any true run time.
 
-    The waiting jobs come first, in order of arrival, and rows plan only them; the running jobs follow. Every job takes
-    its requested time.
+    The waiting jobs come first, in order of arrival, and rows plan only them; the running jobs follow. Every job
+    takes its requested time.
     """
 
     def __init__(
@@ -80,12 +83,19 @@ class Instant(PackedProblem):
         )
 
     def default_rules(self) -> tuple[int, int]:
-        """Return EASY dispatch, which copes with jobs that come or end earlier than planned, and a placement."""
+        """Return the numbers of EASY dispatch and of the usual placement rule.
+
+        EASY copes with jobs that come or end earlier than planned.
+        """
         return int(Dispatch.EASY), super().default_rules()[1]
 
 
 def seen_now(run: Simulation | SharedRun, waiting: Ints) -> tuple[Ints, Problem, RunningJobs]:
-    """Return the waiting and then the running jobs' rows, the problem as known now, and the running jobs' state."""
+    """Return the rows of the waiting and then the running jobs, the problem as known now, and the running jobs' state.
+
+    Run times are estimates. A job that has outrun its estimate is expected to overrun as long again, and at least
+    60 s.
+    """
     now, whole = run.time, run.problem
     running = run.running()
     rows = np.concatenate([waiting, running.rows])
@@ -108,9 +118,10 @@ def seen_now(run: Simulation | SharedRun, waiting: Ints) -> tuple[Ints, Problem,
 
 
 def placements_for_all(run: Simulation) -> Ints:
-    """Return the placement rules by which every job, in any shape, fits somewhere on the empty federation.
+    """Return the placement rules (numbers) by which every job, in any shape, fits on the empty federation.
 
-    Jobs that arrive while a plan lasts can then be placed by its rule.
+    Jobs that arrive while a plan lasts can then be placed by its rule. With one group of nodes it is only
+    `fastest`.
     """
     groups = run.problem.groups
     if groups.nodes.size == 1:
@@ -132,10 +143,11 @@ FOREVER = int(np.iinfo(np.int64).max)
 
 
 def incumbents(instant: Instant, spaces: Workspaces, *, by_starts: Dispatch = Dispatch.STRICT) -> Ints:
-    """Return the plans of the usual policies, without duplicates.
+    """Return the usual policies' plans of the waiting jobs as feasible rows, without duplicates.
 
-    EASY-SJBF has two orders, which a plan cannot have. It is represented by the order of its starts: with strict
-    dispatch, such a plan on equal nodes is never worse than the schedule itself.
+    EASY with SJF or SAF backfilling has two orders, which a plan cannot have. It is represented by the order of its
+    starts, under the dispatch rule `by_starts`. With strict dispatch, such a plan on equal nodes is never worse
+    than the schedule itself.
     """
     seen: dict[bytes, Ints] = {}
     for row in _candidates(instant, spaces, by_starts):

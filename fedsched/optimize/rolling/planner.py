@@ -1,4 +1,4 @@
-"""The planner of one run: when to plan anew, where a search starts, and which plan the run follows."""
+"""The planner of one rolling run: it decides when to plan anew, searches for a plan, and gives it to the run."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ ENOUGH = 200  # evaluations per waiting job: more find almost nothing in a short
 
 
 class SharedInstant(SharedRows, Instant):
-    """A run on shared nodes as its planner sees it: running jobs hold their nodes until their estimates end."""
+    """The search problem of a run on shared nodes at one instant, as its planner sees it.
+
+    Running jobs hold their nodes until their estimates end.
+    """
 
     def __init__(
         self, run: SharedRun, waiting: Ints, objectives: Objectives, *, placements: Ints, spaces: Workspaces
@@ -61,7 +64,7 @@ class SharedInstant(SharedRows, Instant):
 
 
 class RollingPlanner:
-    """Plans anew whenever its policy says so, and counts the plans and evaluations."""
+    """The planner of one run: it plans anew whenever its policy says so, and counts plans and evaluations."""
 
     def __init__(self, policy: Rolling, run: Simulation) -> None:
         refuse("rolling", Use(run.workload, run.federation, run.reading))
@@ -104,7 +107,11 @@ class RollingPlanner:
         return {"replans": self.replans, "evaluations": self.evaluations, "due": self._due, "joined": self._joined}
 
     def replan(self, run: Simulation) -> None:
-        """Let the run follow a new plan, if one is due."""
+        """Search for a new plan and let the run follow it, if one is due and jobs wait.
+
+        Nothing is planned if all waiting jobs start under any plan. The checkpoint is saved every ten seconds,
+        and at Ctrl-C.
+        """
         before = self._memory()
         self._file.save_sometimes(run, before)
         if run.workload.feedback is not None:
@@ -137,9 +144,10 @@ class RollingPlanner:
         return Instant(run, planned, self._objectives, **how)
 
     def _let_join(self, run: Simulation) -> None:
-        """Put the jobs that joined the queue since the last time behind the earlier ones [45].
+        """Put the jobs that have joined the queue since the last call behind the earlier ones [45].
 
-        Places follow recorded submits. If submits move, a job that comes late may have an early place.
+        Places in the queue follow recorded submits. If submits move, a job that comes late may have an early
+        place.
         """
         queued, joined = run.queued(), run.joined()
         came = np.isin(queued, joined[self._joined :])
@@ -148,7 +156,7 @@ class RollingPlanner:
             run.line_up(np.concatenate([run.in_queue_order(queued[~came]), queued[came]]))
 
     def _plan_at_hand(self, run: Simulation, instant: Instant, planned: Ints) -> Ints:
-        """Return the plan that the run would follow without a new one: the last plan, with new jobs at the end."""
+        """Return, as a row, the plan that the run would follow without a new one: the last one, new jobs at the end."""
         order = np.argsort(run.state.queue.position[planned], kind="stable")
         caps = np.minimum(run.plan.caps[run.plan.cap_row[planned]], instant.space.limits)
         rules = np.array([[run.plan.dispatch, run.plan.placement]])
@@ -189,7 +197,7 @@ class RollingPlanner:
 
 
 def refuse_on_shared(policy: Rolling) -> MethodInfo:
-    """Return the method that plans on shared nodes; raise if it cannot."""
+    """Return the policy's search method; raise ValueError if it cannot plan on shared nodes."""
     info = method_named(policy.method)
     if not info.shares_nodes:
         raise ValueError(
@@ -204,7 +212,10 @@ def _orders(count: int) -> int:
 
 
 def _all_plans(instant: Instant, dispatch: Dispatch) -> Ints:
-    """Return all orders under one rule: on equal nodes, a strict one gives the best of all schedules."""
+    """Return rows with all orders of the waiting jobs under one dispatch rule and the first placement rule.
+
+    On equal nodes one of them under strict dispatch is the best of all schedules.
+    """
     orders = np.array(list(permutations(range(instant.layout.jobs))), dtype=np.int64)
     caps = np.broadcast_to(instant.space.limits, (len(orders), *instant.space.limits.shape))
     rules = np.tile(np.array([[dispatch, instant.space.placements[0]]], dtype=np.int64), (len(orders), 1))

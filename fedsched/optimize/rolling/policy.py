@@ -114,11 +114,11 @@ class Rolling:
 
     @property
     def seconds(self) -> float:
-        """Return the least simulated seconds between two plans."""
+        """Return the least simulated seconds between two plans; 0 with every="change"."""
         return 0.0 if isinstance(self.every, str) else float(self.every)
 
     def rules(self, workload: Workload, federation: Federation) -> Rules:
-        """Return the rules until the first plan: EASY.
+        """Return the rules that apply until the first plan: EASY, first come first served.
 
         Parameters
         ----------
@@ -129,7 +129,7 @@ class Rolling:
         return Rules(order=order, dispatch="easy", placement=self.placement or "fastest", name=str(self))
 
     def planner(self, run: Simulation) -> RollingPlanner:
-        """Return the planner of a run that has not begun; with a checkpoint, the run continues from there."""
+        """Return the planner of a run that has not begun; if its checkpoint file exists, set the run to that state."""
         from fedsched.optimize.rolling.planner import RollingPlanner
 
         return RollingPlanner(self, run)

@@ -169,7 +169,10 @@ class PackedProblem:
         return self._able[np.isnan(finish[self._able])]
 
     def ranked(self, metrics: Floats, finish: Floats) -> Floats:
-        """Return a run's metric row with penalties, which rank it behind plans with fewer jobs without an end."""
+        """Return a run's metric row, plus a penalty for each job more without an end than first come, first served has.
+
+        With fewer such jobs the penalty is negative. If no job may miss its end, the row is returned unchanged.
+        """
         common = self.space.common
         if not self.may_miss:
             return metrics
