@@ -1,4 +1,4 @@
-"""Benchmark instances by name and hash, on which scheduling methods can be compared."""
+"""Benchmark problems ("instances") with a name and a hash, on which scheduling methods can be compared."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HASHES = DATA / "instances.sha256"
 
 
 def names(*, logs: bool = False) -> tuple[str, ...]:
-    """Return the names of all instances; with `logs` also of those made from archive logs.
+    """Return the names of all instances that are generated; with `logs` also of those made from archive logs.
 
     Parameters
     ----------
@@ -53,6 +53,8 @@ def known_hashes() -> dict[str, str]:
 
 def load(name: str, *, logs: str | PathLike[str] | None = None) -> Document:
     """Return an instance, generated anew and checked against its known hash.
+
+    Raise FedschedError if its hash is another one.
 
     Parameters
     ----------

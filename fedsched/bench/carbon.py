@@ -1,4 +1,4 @@
-"""A linear program with node prices over time that prove a lower bound on carbon."""
+"""A linear program with node prices over time, which propose a proof of a lower bound on carbon."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ ROOM = 2  # they reach this many times as far as all work takes on the slowest n
 
 
 def stretches(relaxation: Relaxation, problem: Problem) -> list[int]:
-    """Return the ends of stretches with a constant signal value, far enough for any good schedule."""
+    """Return the edges, in seconds from 0, of stretches with a constant signal value.
+
+    They reach far enough for any good schedule.
+    """
     [signal] = problem.green
     slowest = np.where(relaxation.usable, relaxation.duration, 0.0).max(axis=1)
     work = float(relaxation.tasks @ slowest) / relaxation.total_nodes
@@ -30,7 +33,10 @@ def stretches(relaxation: Relaxation, problem: Problem) -> list[int]:
 
 
 def priced_by_carbon(relaxation: Relaxation, problem: Problem) -> dict[str, Any]:
-    """Return a proof by the program's duals: jobs run in parts within stretches, and all nodes are on until the end."""
+    """Return a proof of a bound on carbon, as a certificate's content, from the duals of a linear program.
+
+    In the program jobs run in parts within stretches, and all nodes are on until the end.
+    """
     from scipy.optimize import linprog
     from scipy.sparse import coo_matrix, vstack
 

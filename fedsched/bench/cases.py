@@ -29,7 +29,10 @@ NEAR = 1e-7
 
 
 class Leaf(NamedTuple):
-    """The bound of a case, in which the jobs that share an imaginary group of one node never run at the same time."""
+    """A case without further cases: its bound, its proof, and the imaginary nodes that jobs share.
+
+    Jobs that share such a node never run at the same time.
+    """
 
     value: float
     shared: Shared
@@ -37,7 +40,7 @@ class Leaf(NamedTuple):
 
 
 class Fill(NamedTuple):
-    """Jobs that need nodes of a pool, and the least number that each needs."""
+    """A pool of nodes, and the jobs that need nodes of it, with the least number that each needs."""
 
     room: frozenset[int]
     most: int
@@ -46,14 +49,14 @@ class Fill(NamedTuple):
 
 
 def fewest(problem: Problem, shared: Shared, j: int, pool: frozenset[int]) -> int:
-    """Return the least number of a pool's nodes that a job must have."""
+    """Return the least number of a pool's nodes that a job must have, however it runs."""
     outside = max(sum(problem.nodes[g] for g in room - pool) for _, room in problem.ways[j])
     found: int = max(len(shared[j] & pool), problem.tasks[j] - outside)
     return found
 
 
 def crowded(problem: Problem, shared: Shared) -> tuple[list[int], list[int]] | None:
-    """Return three of the longest jobs of which a pool holds any two but not all, and that pool."""
+    """Return three of the longest jobs of which a pool holds any two but not all, and that pool; or None."""
     length = [min(d for d, _ in ways) for ways in problem.ways]
     jobs = sorted(range(len(length)), key=lambda j: -length[j])[:LONGEST]
     pools = {room for j in jobs for _, room in problem.ways[j]}
@@ -69,7 +72,7 @@ def crowded(problem: Problem, shared: Shared) -> tuple[list[int], list[int]] | N
 
 
 def fills_of(problem: Problem, shared: Shared) -> list[Fill]:
-    """Return the pools that cannot hold all jobs at once: groups, jobs' rooms, and imaginary nodes."""
+    """Return the pools that cannot hold all jobs at once: groups, the jobs' sets of groups, and imaginary nodes."""
     groups = len(problem.nodes)
     pools = {room for ways in problem.ways for _, room in ways} | {frozenset({g}) for g in range(groups)}
     found = []
@@ -83,7 +86,10 @@ def fills_of(problem: Problem, shared: Shared) -> list[Fill]:
 
 
 def fullest(fill: Fill, pays: list[float]) -> tuple[float, list[int]]:
-    """Return the most that jobs pay if they fit into a pool together, and the places of these jobs."""
+    """Return the most that jobs can pay which fit into a pool together, and the places of these jobs.
+
+    `pays` is what each of the pool's jobs pays.
+    """
     best = np.zeros((len(pays) + 1, fill.most + 1))
     for k, (size, x) in enumerate(zip(fill.sizes, pays, strict=True)):
         best[k + 1] = best[k]
@@ -97,7 +103,10 @@ def fullest(fill: Fill, pays: list[float]) -> tuple[float, list[int]]:
 
 
 def leaf_of(problem: Problem, shared: Shared, *, of_energy: bool) -> Leaf:
-    """Return the best bound of a case by prices of groups, of jobs, and of jobs in pools."""
+    """Return the best bound of a case, with its proof, by prices of groups, of jobs, and of jobs in pools.
+
+    The bound is one on energy with `of_energy`, else on the makespan.
+    """
     from scipy.optimize import linprog
 
     jobs, groups = len(shared), len(problem.nodes)
@@ -163,7 +172,10 @@ def leaf_of(problem: Problem, shared: Shared, *, of_energy: bool) -> Leaf:
 
 
 def by_cases(problem: Problem, objective: str) -> dict[str, Any] | None:
-    """Return the proof of the best bound with at most `MOST_LEAVES` leaves; None if no three jobs crowd a pool."""
+    """Return a proof by at most 30 cases, if three jobs crowd a pool; else None.
+
+    The case of the least bound is divided each time.
+    """
     nothing: Shared = [frozenset()] * len(problem.tasks)
     root: dict[str, Any] = {}
     leaves = [(leaf_of(problem, nothing, of_energy=objective == "energy"), root)]

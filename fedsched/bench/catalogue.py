@@ -1,6 +1,7 @@
-"""The instances: each is a name with the recipe of its document. A new family is a list in `RECIPES`.
+"""The catalogue of instances: each is a name with the recipe (function) that makes its document.
 
-Documents are generated from seeds, or made from archive logs that the user has (`SLICES`).
+Documents are generated from seeds (`RECIPES`), or made from archive logs that the user has (`SLICES`). A new family is
+a list in `RECIPES`.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ PLANTED_MACHINES: dict[str, tuple[tuple[int, str], ...]] = {
 
 @cache
 def machine(name: str) -> list[dict[str, Any]]:
-    """Return the clusters of a federation that comes with fedsched."""
+    """Return the clusters of a federation that comes with fedsched, in a document's form."""
     text = (files("fedsched") / "data" / "federations" / f"{name}.toml").read_text(encoding="utf-8")
     return clusters_of(tomllib.loads(text, parse_float=str)["cluster"])
 
@@ -71,7 +72,7 @@ def _planted_clusters(name: str, *, communicating: bool) -> list[dict[str, Any]]
 
 
 def _rooms(clusters: list[dict[str, Any]], *, apart: bool) -> list[Room]:
-    """Return the node sets that are cut into jobs: each group if `apart`, else all groups of one speed."""
+    """Return the node sets that are cut into jobs: each group if `apart`, else all groups of one speed together."""
     groups = [group for cluster in clusters for group in cluster["groups"]]
     if apart:
         return [Room(str(group["speed"]), ((g, group["nodes"]),)) for g, group in enumerate(groups)]
@@ -83,7 +84,7 @@ def _rooms(clusters: list[dict[str, Any]], *, apart: bool) -> list[Room]:
 
 
 def planted_pieces(name: str, jobs: int, seed: int, *, apart: bool) -> tuple[list[Piece], list[Room], int]:
-    """Return the planted schedule, the rooms that it fills, and its makespan."""
+    """Return the planted schedule (a piece for each job), the node sets that it fills, and its makespan in seconds."""
     rooms = _rooms(_planted_clusters(name, communicating=apart), apart=apart)
     makespan = 4 * HOUR + 60 * jobs
     return cut(Draws(seed, jobs), rooms, jobs, makespan), rooms, makespan
@@ -108,7 +109,7 @@ def _planted(name: str, jobs: int, seed: int, *, apart: bool) -> Document:
 
 
 def planted_name(name: str, jobs: int, *, apart: bool) -> str:
-    """Return the name of a planted instance."""
+    """Return the name of a planted instance: planted-MACHINE-JOBS, with "-comm" at the end if `apart`."""
     return f"planted-{name}-{jobs}{'-comm' * apart}"
 
 
@@ -340,7 +341,7 @@ RECIPES: dict[str, Recipe] = {
 
 
 class Slice(NamedTuple):
-    """Consecutive jobs of a log, from a third of it on, on a federation that comes with fedsched."""
+    """The consecutive jobs of a log, from a third of it on, on a federation that comes with fedsched."""
 
     log: str
     jobs: int
@@ -359,7 +360,10 @@ SLICES = {
 
 
 def document_of(name: str, folder: str | PathLike[str]) -> Document:
-    """Return the document made from a log in a folder; its hash tells whether it is the instance."""
+    """Return the document made from the log of the instance `name` in a folder.
+
+    Only its hash tells whether it is the instance. Raise TraceError if the log is not there.
+    """
     import fedsched as fs
     from fedsched.io.fetch import LOGS
 

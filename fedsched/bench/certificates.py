@@ -49,19 +49,22 @@ PLACES = {"carbon": 3, "makespan": 3, "energy": 0, "flow": 1, "mean_wait": 4, "b
 
 
 def certificate_path(name: str, objective: str) -> Path:
-    """Return the path of a bound's certificate."""
+    """Return the path of the certificate for an objective of an instance, whether the file exists or not."""
     return FOLDER / f"{name}.{objective}.json"
 
 
 @cache
 def certified_bound(name: str, objective: str) -> float | None:
-    """Return the bound that a certificate states, which the tests prove; None if there is no certificate."""
+    """Return the bound that a certificate states, without proving it anew; None if there is no certificate.
+
+    The tests prove it.
+    """
     path = certificate_path(name, objective)
     return float(json.loads(path.read_text(encoding="ascii"))["bound"]) if path.is_file() else None
 
 
 def certificate(document: Document, objective: str) -> str:
-    """Return, as text, the proof of the best lower bound that is found on an objective of an instance."""
+    """Return the text of a certificate: the proof of the best lower bound found on an objective of an instance."""
     if document.sharing is None:
         proposed = _proposed(document, objective)
     else:
@@ -102,7 +105,7 @@ def _whole(values: NDArray[np.float64], largest: float) -> list[Any]:
 
 
 def _by_prices(document: Document, prover: Prover, objective: str) -> Iterator[dict[str, Any]]:
-    """Yield proofs by the multipliers of each bound of the library."""
+    """Yield proofs by the multipliers of each of the library's bounds on the makespan or energy."""
 
     def weighed(multipliers: Multipliers) -> dict[str, Any]:
         found = _weights(problem, multipliers)
@@ -129,7 +132,7 @@ def _by_prices(document: Document, prover: Prover, objective: str) -> Iterator[d
 
 
 def _by_speeds(document: Document) -> dict[str, Any]:
-    """Return the proof by total work over total speed: the optimum of a planted machine, which is full."""
+    """Return a proof of a makespan by total work over total speed, which is the optimum of a planted machine."""
     speeds = _problem(document.text).speed
     unit = lcm(*(speed.denominator for speed in speeds))
     found = {"levels": [0], "area": [[int(unit * speed) for speed in speeds]], "wide": {}, "job": {}}
@@ -137,7 +140,7 @@ def _by_speeds(document: Document) -> dict[str, Any]:
 
 
 def _by_programs(document: Document, prover: Prover, objective: str) -> Iterator[dict[str, Any]]:
-    """Yield proofs by the multipliers of programs with wide jobs on every pool of nodes.
+    """Yield proofs by the multipliers of linear programs with wide jobs on every pool of nodes.
 
     For makespans also by bisection: if T < t, no job ends at t or later; so T >= min(t, the bound under that
     condition).
@@ -172,14 +175,14 @@ def _by_programs(document: Document, prover: Prover, objective: str) -> Iterator
 
 
 def _by_patterns(document: Document, objective: str) -> Iterator[dict[str, Any]]:
-    """Yield the proof by the widths that fill pools of nodes together."""
+    """Yield the proof by job widths that fill pools of nodes together (`patterns`)."""
     problem = _problem(document.text)
     one = packed(document, problem, of_energy=objective == "energy")
     yield {"objective": objective, **in_units(problem, one, objective)}
 
 
 def _filled(relaxation: Relaxation, some: Multipliers, rest: Multipliers) -> Multipliers:
-    """Return multipliers plus a share of others, so that together they spend all idle watts."""
+    """Return multipliers plus a share of others, so that together they spend the idle watts of all nodes."""
 
     def spent(one: Multipliers) -> float:
         nodes = float((one.area @ relaxation.nodes).sum())
@@ -207,7 +210,7 @@ def _weights(problem: BoundProblem, multipliers: Multipliers) -> dict[str, Any]:
 
 
 def _by_times(document: Document, prover: Prover, objective: str) -> Iterator[dict[str, Any]]:
-    """Yield the proof by the library's prices over time."""
+    """Yield the proof of a bound on waits or responses by the library's prices over time."""
     # The checker does not account for closed nodes here.
     always_open = replace(prover.relaxation, shut=NO_CLOSURES)
     scarce, charge = Scarce.of(always_open, np.zeros((0, len(document.workload)))), CHARGES[objective]
@@ -228,12 +231,12 @@ def _by_times(document: Document, prover: Prover, objective: str) -> Iterator[di
 
 
 def _is_empty(one: dict[str, Any]) -> bool:
-    """Return whether a proof has no multiplier, which is so if its solver gave up."""
+    """Return whether a proof has no multiplier above 0, which is so if its solver gave up."""
     return "apart" not in one and not (any(map(any, one["prices"])) or one["packs"] or one["job"] or one["watt"])
 
 
 def _valued(document: Document, one: dict[str, Any]) -> tuple[Fraction, Fraction]:
-    """Return the value that the checker finds for a proof."""
+    """Return the bound that the checker finds for a proof, and the sum of the proof's prices."""
     return checker.follows(_problem(document.text, one.get("of", "")), one, one["objective"])
 
 

@@ -1,4 +1,4 @@
-"""An instance as a document: canonical text with a SHA-256 that identifies the problem on any machine."""
+"""An instance as a document: canonical text with a SHA-256, which identifies the problem on any machine."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ NUMBERS = ("submit", "tasks", "runtime", "estimate", "compute_fraction", "task_b
 
 
 def canonical(data: object) -> str:
-    """Return JSON that is equal for equal content: keys sorted, no blanks, ASCII, one line."""
+    """Return data as JSON text that is equal for equal content: keys sorted, no blanks, ASCII, one line."""
     return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False) + "\n"
 
 
 def digest_of(text: str) -> str:
-    """Return the SHA-256 of a text."""
+    """Return the SHA-256 of an ASCII text, in hexadecimal."""
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
@@ -50,7 +50,7 @@ def clusters_of(tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Document:
-    """A problem with all its data: jobs, machine, reading, and objectives.
+    """An instance with all its data: jobs, machine, reading, and objectives.
 
     Each of `asks` is a problem of its own: an objective, or several joined by "+" for a front.
 
@@ -82,7 +82,11 @@ class Document:
         signals: list[dict[str, Any]] | None = None,
         sharing: str | None = None,
     ) -> Document:
-        """Return the document of these parts; `sharing` is the order in which tasks take nodes, if jobs share them."""
+        """Return the document of these parts.
+
+        With `online` jobs arrive over time and only estimates are known; else all wait at 0 and run times are
+        known. `sharing` is the order in which tasks take nodes, if jobs share them.
+        """
         data: dict[str, Any] = {
             "format": FORMAT, "name": name, "version": version, "family": family, "about": about, "machine": machine,
             "submits": "keep" if online else "now", "knowledge": "estimate" if online else "runtime",
@@ -93,32 +97,32 @@ class Document:
 
     @property
     def name(self) -> str:
-        """Return the name by which it is cited, with the version."""
+        """Return the name of the instance, by which it is cited together with its version."""
         return str(self.data["name"])
 
     @property
     def family(self) -> str:
-        """Return its kind."""
+        """Return the family of instances that this one belongs to, such as "planted"."""
         return str(self.data["family"])
 
     @property
     def asks(self) -> tuple[str, ...]:
-        """Return its objectives, each a problem of its own."""
+        """Return the objectives, each of which is a problem of its own; several joined by "+" ask for a front."""
         return tuple(self.data["objectives"])
 
     @cached_property
     def text(self) -> str:
-        """Return the canonical text."""
+        """Return the instance as canonical text."""
         return canonical(self.data)
 
     @cached_property
     def sha256(self) -> str:
-        """Return the hash of the canonical text."""
+        """Return the SHA-256 of the canonical text."""
         return digest_of(self.text)
 
     @cached_property
     def federation(self) -> Federation:
-        """Return the machine."""
+        """Return the instance's machine as a Federation."""
         from fedsched.model.machine.federation import Cluster, Federation, NodeGroup
         from fedsched.model.machine.partition import Partition
         from fedsched.model.time.downtimes import Downtime
@@ -148,7 +152,7 @@ class Document:
 
     @cached_property
     def workload(self) -> Workload:
-        """Return the jobs."""
+        """Return the instance's jobs as a Workload."""
         import numpy as np
 
         from fedsched.model.jobs.workload import Workload
@@ -164,7 +168,7 @@ class Document:
 
     @property
     def reading(self) -> Reading:
-        """Return what plans know in advance."""
+        """Return a Reading with what plans know of run times: estimates or true run times."""
         from fedsched.model.reading import Reading
 
         return Reading(knowledge=self.data["knowledge"])
@@ -178,16 +182,16 @@ class Document:
 
     @property
     def size(self) -> int:
-        """Return the number of jobs."""
+        """Return the number of jobs of the instance."""
         return len(self.data["jobs"]["tasks"])
 
     @property
     def parts(self) -> tuple[object, ...]:
-        """Return its parts, as `bench show` prints them."""
+        """Return the machine and the jobs, as `bench show` prints them."""
         return self.federation, self.workload
 
     def check(self, ask: str) -> None:
-        """Raise if this objective is not among `asks`."""
+        """Raise an error if this objective is not among `asks`."""
         if ask not in self.asks:
             from fedsched.core.errors import unknown_name
 

@@ -1,4 +1,7 @@
-"""Multipliers of areas and of wide jobs in the form of certificates: prices over time, and of widths in pools."""
+"""The form of certificates: multipliers of areas and wide jobs become prices over time and of job widths.
+
+Widths are priced in pools of nodes.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def written(document: Document, problem: checker.Problem, found: dict[str, Any], objective: str) -> dict[str, Any]:
-    """Return `levels`, `area`, `wide`, `job`, and (if present) `watt` and `before`, in the form of a certificate.
+    """Return multipliers (`levels`, `area`, `wide`, `job`, perhaps `watt` and `before`) in the form of a certificate.
 
     An area's multiplier is a price from its level on. Wide jobs of a family f_p have p tasks or more on a pool of N
     nodes. They pay for their tasks, or for all N nodes if they are too wide for each other.
@@ -32,7 +35,10 @@ def written(document: Document, problem: checker.Problem, found: dict[str, Any],
 
 
 def family(document: Document, problem: checker.Problem, key: str, weight: int) -> list[Any]:
-    """Return the pool of a family, and the price of jobs of each width in it."""
+    """Return the pool (its groups) of a family of wide jobs, and the price of jobs of each width in it.
+
+    `key` names the family: threshold:speed:partition.
+    """
     p, speed, home = f"{key}:0:".split(":")[:3]
     jobs, room = document.data["jobs"], room_of(problem, home, Fraction(speed))
     pool = sum(problem.nodes[g] for g in room)
@@ -42,12 +48,15 @@ def family(document: Document, problem: checker.Problem, key: str, weight: int) 
 
 
 def room_of(problem: checker.Problem, home: str, speed: Fraction) -> list[int]:
-    """Return the groups of at least this speed that jobs of a partition may use; of all groups if it is ""."""
+    """Return the groups of at least this speed that jobs of a partition may use; with "" those of all groups."""
     return [g for g, homes in enumerate(problem.homes) if home in homes and problem.speed[g] >= speed]
 
 
 def in_units(problem: checker.Problem, one: dict[str, Any], objective: str) -> dict[str, Any]:
-    """Return a proof; for energy in a unit in which jobs running at once pay at most the idle power of all nodes."""
+    """Return a proof for energy with a unit by which jobs running at once pay at most all nodes' idle power.
+
+    A proof for another objective is returned unchanged.
+    """
     if objective != "energy":
         return one
     idle = sum(watts * nodes for watts, nodes in zip(problem.idle, problem.nodes, strict=True))
@@ -55,7 +64,7 @@ def in_units(problem: checker.Problem, one: dict[str, Any], objective: str) -> d
 
 
 def rate_of(problem: checker.Problem, one: dict[str, Any]) -> Fraction:
-    """Return the most that all jobs running at once pay a second, at the last prices."""
+    """Return the most that all jobs running at once pay a second, at the last prices, not divided by the unit."""
     packs = [
         [({*room}, {n: (Fraction(x), int(n)) for n, x in of.items()}) for room, of in pools] for pools in one["packs"]
     ]
@@ -65,5 +74,5 @@ def rate_of(problem: checker.Problem, one: dict[str, Any]) -> Fraction:
 
 
 def shortest(value: Fraction) -> int | str:
-    """Return a number in the form of certificates."""
+    """Return a fraction in the form of certificates: an int if it is whole, else a text such as "1/3"."""
     return int(value) if value.denominator == 1 else str(value)

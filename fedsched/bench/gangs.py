@@ -1,4 +1,4 @@
-"""Instances of the gang studies: jobs that arrive at sites with a queue a processor, after the papers' settings.
+"""Instances of the gang studies: jobs that arrive at sites with a queue for each processor, after the papers' settings.
 
 A plan is the rules of the schedulers and the seed of their draws; their run is replayed. The instance fixes the machine
 and its regime: processors, clocks, and what a local job may do to a gang. The objectives are the run's metrics.
@@ -34,11 +34,11 @@ CLOCKS = (1500, 1600, 1700, 1800, 1900, 2000, 2500, 3000, 3500)  # Pinto et al. 
 
 
 class GangDocument(Document):
-    """Jobs, sites, and the regime for gangs, with all data."""
+    """An instance of gang scheduling with all its data: jobs, sites, and the fixed settings ("regime")."""
 
     @cached_property
     def workload(self) -> Workload:
-        """Return the jobs."""
+        """Return the instance's jobs as a Workload."""
         import numpy as np
 
         from fedsched.model.jobs.workload import Workload
@@ -52,13 +52,16 @@ class GangDocument(Document):
         return Workload(**columns, name=self.name)
 
     def system(self, rules: dict[str, Any]) -> GangSystem:
-        """Return the sites with the given rules."""
+        """Return the instance's sites as a GangSystem with the given rules of the schedulers."""
         from fedsched.gang.system import GangSystem
 
         return GangSystem(**self.regime, **rules)
 
     def plan(self, rules: object, seed: object) -> GangPlan:
-        """Return the run with these rules; raise for rules that a plan may not set, and for invalid combinations."""
+        """Return the plan of these rules and this seed.
+
+        Raise an error for rules that a plan may not set, and for invalid combinations.
+        """
         if not isinstance(rules, dict):
             raise TypeError(f"'rules' must be a table of rules of the schedulers: {', '.join(RULES)}.")
         for name in rules:
@@ -77,7 +80,7 @@ class GangDocument(Document):
 
     @property
     def parts(self) -> tuple[object, ...]:
-        """Return its parts, as `bench show` prints them."""
+        """Return a description of the sites, and the jobs, as `bench show` prints them."""
         sites = " and ".join(map(str, self.data["gang"]["processors"]))
         return f"sites of {sites} processors, each with a queue of its own", self.workload
 
@@ -94,7 +97,7 @@ class GangDocument(Document):
 
 @dataclass(frozen=True)
 class GangPlan:
-    """The rules with which an instance is run, and the seed of its draws."""
+    """A plan for a gang instance: the schedulers' rules with which it is run, and the seed of their draws."""
 
     document: GangDocument
     rules: dict[str, Any]
@@ -102,19 +105,19 @@ class GangPlan:
 
     @cached_property
     def schedule(self) -> GangSchedule:
-        """Return the run."""
+        """Return the schedule of the plan: the instance is simulated with these rules, once."""
         from fedsched.gang.run import simulate
 
         return simulate(self.document.workload, self.document.system(self.rules), seed=self.seed)
 
     def verify(self) -> None:
-        """Raise ScheduleError if the run breaks the model, or leaves a job undone."""
+        """Raise ScheduleError if the plan's schedule breaks the model, or leaves a job undone."""
         self.schedule.verify()
         if not self.schedule.completed.all():
             raise ScheduleError(f"these rules leave {int((~self.schedule.completed).sum())} jobs undone")
 
     def metrics(self, *, users: bool = False) -> GangMetrics:
-        """Return the metrics of all jobs."""
+        """Return the metrics of the plan's schedule, over all jobs; `users` is not used."""
         return self.schedule.metrics()
 
 

@@ -1,4 +1,4 @@
-"""Jobs of packages and months, drawn in whole numbers."""
+"""The random jobs of instances, in whole numbers: packages, months, communication, dependencies and partitions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ MEGABYTE = 1_000_000
 
 
 def drawn_jobs(draws: Draws, count: int, *, widest: int, octaves: tuple[int, int]) -> Columns:
-    """Return this many jobs; tasks are mostly powers of two, run times uniform over octaves of seconds."""
+    """Return the columns of random jobs, all submitted at 0; tasks are mostly powers of two, up to `widest`.
+
+    Run times are uniform within random octaves of seconds: 2^k to 2^(k+1), with k in `octaves`.
+    """
     tasks, runtime = [], []
     for _ in range(count):
         power = 1 << draws.below(widest.bit_length())
@@ -32,7 +35,7 @@ def drawn_jobs(draws: Draws, count: int, *, widest: int, octaves: tuple[int, int
 
 
 def with_communication(columns: Columns, draws: Draws) -> Columns:
-    """Return the jobs with compute fractions, and bandwidths of 1 to 8 MB/s a task."""
+    """Return the jobs with random compute fractions (0.5 to 0.9) and bandwidths of 1 to 8 MB/s for each task."""
     jobs = len(columns["tasks"])
     share = [draws.one_of(SHARES) for _ in range(jobs)]
     sends = [draws.between(1, 8) * MEGABYTE for _ in range(jobs)]
@@ -40,24 +43,30 @@ def with_communication(columns: Columns, draws: Draws) -> Columns:
 
 
 def time_of_day(draws: Draws) -> int:
-    """Return a drawn arrival time within a day, in seconds."""
+    """Return a random arrival time within a day in seconds; working hours are more frequent."""
     return draws.one_of(HOURS) * 3600 + draws.below(3600)
 
 
 def requested(draws: Draws, runtime: int) -> int:
-    """Return a job's requested time: one to four times its run time, rounded up to a usual request if there is one."""
+    """Return a job's random requested time in seconds: one to four times its run time, rounded up to a usual request.
+
+    If none is long enough, it is the longest usual request or the run time, whichever is longer.
+    """
     hoped = runtime * draws.between(100, 400) // 100
     return next((at for at in REQUESTS if at >= hoped), max(REQUESTS[-1], runtime))
 
 
 def arrivals(draws: Draws, count: int) -> list[int]:
-    """Return the arrival times of this many jobs in a day, in order, the first at 0."""
+    """Return the random arrival times of this many jobs in a day, in seconds and in order, the first at 0."""
     times = sorted(time_of_day(draws) for _ in range(count))
     return [at - times[0] for at in times]
 
 
 def month_of_jobs(draws: Draws, *, widest: int, octaves: tuple[int, int], node_seconds: int) -> Columns:
-    """Return jobs of 30 days with at least this much work in all, in order of arrival, with rounded requested times."""
+    """Return random jobs that arrive within 30 days, in order, with requested times.
+
+    Jobs are added until their work (tasks × run time) is at least `node_seconds`. The first arrives at 0.
+    """
     rows, taken = [], 0
     while taken < node_seconds:
         one = drawn_jobs(draws, 1, widest=widest, octaves=octaves)
@@ -72,7 +81,7 @@ def month_of_jobs(draws: Draws, *, widest: int, octaves: tuple[int, int], node_s
 
 
 def with_dependencies(columns: Columns, draws: Draws, *, share: int) -> Columns:
-    """Return the jobs; this percentage of them waits for one or two of the twelve jobs before it."""
+    """Return the jobs; about `share` per cent of them wait for one or two of the twelve jobs before them."""
     after = {}
     for row in range(1, len(columns["tasks"])):
         if draws.below(100) < share:
@@ -82,7 +91,10 @@ def with_dependencies(columns: Columns, draws: Draws, *, share: int) -> Columns:
 
 
 def with_partitions(columns: Columns, draws: Draws, rooms: dict[str, tuple[int, int]]) -> Columns:
-    """Return the jobs with a partition each, among those with limits on nodes and seconds that the job keeps."""
+    """Return the jobs, each with a random partition among those with limits that the job keeps.
+
+    `rooms` has each partition's most nodes and seconds.
+    """
     named = []
     for tasks, runtime in zip(columns["tasks"], columns["runtime"], strict=True):
         fits = [name for name, (nodes, seconds) in rooms.items() if tasks <= nodes and runtime <= seconds]

@@ -1,6 +1,6 @@
 """Known schedules of known logs: computed by other programs, recognised by fingerprint and computed again.
 
-Programs that call a policy "EASY" disagree by half on the same log: they break ties differently, take different times
+Programs that call a policy "EASY" disagree by half on the same log. They break ties differently, take different times
 for run times, or group events into different passes. A hash of all starts tells whether two programs agree. This is the
 table of hashes that other programs also get. A hash is over the jobs of the log *as cleaned here*, numbered 1..n by
 submission.
@@ -60,7 +60,10 @@ class KnownSchedule:
 
 @dataclass(frozen=True, slots=True)
 class KnownLog:
-    """A log as cleaned here, by fingerprint, with its known schedules; `size` names the field of a job's size."""
+    """A log as cleaned here, recognised by its fingerprint, with its known schedules.
+
+    `size` names the field of the log from which a job's size is taken.
+    """
 
     name: str
     nodes: int
@@ -109,7 +112,7 @@ KNOWN_LOGS: tuple[KnownLog, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A schedule to compute: the cleaned log, the recipe, and the known schedule if there is one."""
+    """A schedule to compute and check: the cleaned log, the recipe, and the known schedule if there is one."""
 
     name: str
     workload: Workload
@@ -120,7 +123,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of a check: our hash and the known one, and what `Schedule.verify()` finds."""
+    """The result of a check: our hash of the starts and the known one, what `Schedule.verify()` finds, and metrics."""
 
     name: str
     jobs: int
@@ -140,7 +143,7 @@ class Outcome:
 
     @property
     def verdict(self) -> str:
-        """Return the result in a few words."""
+        """Return the result in a few words, such as "same, every start" or "DIFFERS"."""
         if self.fault is not None:
             return f"breaks the model: {self.fault}"
         if self.known_hash is None:
@@ -149,16 +152,18 @@ class Outcome:
 
 
 def read_raw(path: str, format: str | None = None) -> Workload:
-    """Return a log with the records of every status, as the known schedules use them."""
+    """Return the jobs of a log file, with the records of every status, as the known schedules use them."""
     from fedsched.io import read
 
     return read(path, format, statuses=None)
 
 
 def cleaned(workload: Workload, nodes: int, *, size: Size = "allocated") -> Workload:
-    """Return the jobs of the known schedules: run > 0, 0 < size <= nodes, request >= run, from time 0.
+    """Return the jobs of a log as the known schedules use them, on a machine of `nodes` nodes.
 
-    They are sorted by submit and number and renumbered, so that renumbered copies of a log are recognised too.
+    They have run > 0, 0 < size <= nodes and request >= run, and begin at time 0; times are whole seconds. They are
+    sorted by submit and number and renumbered, so that renumbered copies of a log are recognised too. The size is
+    taken from the other field of the log if that of `size` is not above 0.
     """
     tasks, request = workload.tasks, workload.estimate
     if workload.log is not None:
@@ -183,19 +188,25 @@ def cleaned(workload: Workload, nodes: int, *, size: Size = "allocated") -> Work
 
 
 def fingerprint(workload: Workload) -> str:
-    """Return a hash of every job's submit, size, run time and request."""
+    """Return 12 hexadecimal digits of a hash of every job's submit, size, run time and request."""
     table = np.column_stack([workload.submit, workload.tasks, workload.runtime, workload.estimate])
     return hashlib.sha256(np.ascontiguousarray(table.astype("<i8")).tobytes()).hexdigest()[:12]
 
 
 def start_hash(start: NDArray[np.float64]) -> str:
-    """Return the hash of all pairs (number of the job, whole second of its start), in the form of other programs."""
+    """Return 12 hexadecimal digits of the hash of all pairs (job's number, whole second of its start).
+
+    Other programs use the same form.
+    """
     pairs = ",".join(f"{number}:{second}" for number, second in enumerate(start.astype(np.int64).tolist(), 1))
     return hashlib.sha256(pairs.encode()).hexdigest()[:12]
 
 
 def plan_checks(workload: Workload, *, nodes: int = 0) -> list[Check]:
-    """Return the checks for a log: its known schedules if it is recognised, else every recipe without a hash."""
+    """Return the checks for a log: its known schedules if it is recognised, else every recipe without a known hash.
+
+    `nodes` is the machine's size; 0: that of the log. Raise FieldError if neither is known, or no job is left.
+    """
     machine = nodes or workload.nodes
     copies: dict[tuple[int, Size], tuple[Workload, str]] = {}
     checks: list[Check] = []
@@ -220,7 +231,10 @@ def plan_checks(workload: Workload, *, nodes: int = 0) -> list[Check]:
 
 
 def run_check(check: Check, *, progress: Progress | None = None) -> Outcome:
-    """Return the schedule's hash and metrics from the engine, and whether the independent verifier accepts it."""
+    """Simulate the schedule of a check; return its hash and metrics, and what the independent verifier says.
+
+    Raise KeyboardInterrupt if the simulation was interrupted.
+    """
     from fedsched.simulate import simulate
 
     begun = time.perf_counter()
@@ -250,7 +264,7 @@ def run_check(check: Check, *, progress: Progress | None = None) -> Outcome:
 
 
 def run_checks(checks: list[Check], *, progress: Progress | None = None) -> Iterator[Outcome]:
-    """Return the outcomes one after the other, each as soon as it is computed."""
+    """Return an iterator of the checks' outcomes, each of which is computed when it is asked for."""
     return (run_check(check, progress=progress) for check in checks)
 
 

@@ -1,4 +1,4 @@
-"""Instances of the market studies: one cycle's domain and batch, drawn in whole numbers after the papers' settings.
+"""Instances of the market studies: one cycle's nodes and jobs, drawn in whole numbers after the papers' settings.
 
 A plan is a window for each job: its start and its nodes. The objectives are the cycle's totals.
 """
@@ -31,7 +31,7 @@ class MarketDocument(Document):
 
     @cached_property
     def environment(self) -> Environment:
-        """Return the domain."""
+        """Return the instance's nodes as an Environment: their free slots, performance, prices and watts."""
         import numpy as np
 
         from fedsched.market.environment import Environment
@@ -60,12 +60,12 @@ class MarketDocument(Document):
 
     @property
     def size(self) -> int:
-        """Return the number of jobs."""
+        """Return the number of jobs of the instance."""
         return len(self.data["jobs"]["nodes"])
 
     @property
     def parts(self) -> tuple[object, ...]:
-        """Return its parts, as `bench show` prints them."""
+        """Return a description of the nodes, as `bench show` prints it."""
         idle = 1.0 - self.environment.load
         return (f"{len(self.environment)} nodes that are free for {idle:.0%} of {INTERVAL} time units",)
 

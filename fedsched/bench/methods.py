@@ -1,4 +1,4 @@
-"""Methods by name, or from a user's file: a plain function that plans, or an entrant of a comparison."""
+"""The methods that a comparison takes: by name, or from a user's file (a function that plans, or an entrant)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Function = Callable[[Instance, int, Budget], Plans]
 
 @dataclass(frozen=True, slots=True)
 class Planner:
-    """An entrant made of a function (instance, seed, budget) that returns schedules or a search's result.
+    """An entrant of a comparison: a function (instance, seed, budget) that returns schedules or a search's result.
 
     Its schedules are verified and measured here; values that a method reports are ignored.
     """
@@ -39,7 +39,11 @@ class Planner:
     runs_on: ClassVar[type] = Instance
 
     def run(self, instance: Instance, seed: int, budget: Budget) -> Outcome:
-        """Return the values of the function's plans."""
+        """Call the function, verify its schedules, and return their objective values as an Outcome.
+
+        A search's Result becomes an Outcome as it is. Raise FedschedError for anything but schedules of the
+        instance.
+        """
         began = time.perf_counter()
         found = self.function(instance, seed, budget)
         seconds = time.perf_counter() - began
@@ -61,7 +65,10 @@ class Planner:
 
 
 def methods_of(words: Sequence[str]) -> list[str | Entrant]:
-    """Return the entrants of these words: a method's name, or FILE.py:NAME for one of the user's own."""
+    """Return an entrant for each word: a known method's name as it is, or the user's own loaded from FILE.py:NAME.
+
+    Raise FedschedError if a file or name does not exist.
+    """
     found: list[str | Entrant] = []
     for word in words:
         file, _, name = word.rpartition(":")

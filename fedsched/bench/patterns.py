@@ -1,7 +1,7 @@
 """A linear program over patterns of job widths that fill pools of nodes at once; its duals make a certificate.
 
-A pattern is how many jobs of each width run at once, each in a pool of nodes (those of a partition, of some speed or
-faster). Time is divided among patterns, which are generated as prices require (column generation).
+A pattern is how many jobs of each width run at once, each in a pool of nodes. A pool is the nodes of a partition, of
+some speed or faster. Time is divided among patterns, which are generated as prices require (column generation).
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ ALIKE = ("tasks", "partition", "compute_fraction", "task_bandwidth")
 
 
 class Pool(NamedTuple):
-    """The nodes of some groups."""
+    """A pool of nodes: a set of groups (`room`) and their number of nodes."""
 
     room: frozenset[int]
     nodes: int
 
 
 class Width(NamedTuple):
-    """Jobs of this many tasks in one pool of a chain; each pool of a chain is part of the next one."""
+    """The jobs of this many tasks in one pool of a chain; each pool of a chain is part of the next one."""
 
     chain: int
     pool: int
@@ -45,7 +45,7 @@ class Width(NamedTuple):
 
 
 class Ways(NamedTuple):
-    """The ways in which classes of jobs can run: class, room, and total run time."""
+    """The ways in which classes of jobs can run: for each its class, set of groups, and total run time in seconds."""
 
     of: list[int]
     room: list[frozenset[int]]
@@ -53,7 +53,11 @@ class Ways(NamedTuple):
 
 
 def chains_of(problem: Problem) -> list[list[Pool]]:
-    """Return chains of pools, each part of the next: of every set of nodes open to jobs, the fastest ones up to all."""
+    """Return chains of pools, each pool part of the next.
+
+    A chain begins with the fastest groups of a set of nodes open to jobs. It adds slower ones step by step, and
+    ends with the whole set.
+    """
 
     def fastest(room: frozenset[int], speed: Fraction) -> frozenset[int]:
         return frozenset(g for g in room if problem.speed[g] >= speed)
@@ -71,7 +75,7 @@ def chains_of(problem: Problem) -> list[list[Pool]]:
 
 
 def widest(pools: list[Pool], widths: list[Width], price: Floats) -> tuple[float, Counts]:
-    """Return the most that a pattern pays a second, and its number of jobs of each width."""
+    """Return the most that a pattern of a chain pays a second at these prices, and its number of jobs of each width."""
     best, tables = np.zeros(1), []
     for k, one in enumerate(widths):
         best = np.concatenate([best, np.full(pools[one.pool].nodes + 1 - best.size, best[-1])])
@@ -91,7 +95,10 @@ def widest(pools: list[Pool], widths: list[Width], price: Floats) -> tuple[float
 
 
 def classes_of(document: Document) -> list[list[int]]:
-    """Return the classes of jobs that are treated together."""
+    """Return the classes of jobs that are treated together, as lists of rows.
+
+    Up to 120 jobs each is a class of its own; beyond, jobs of equal tasks, partition and communication are.
+    """
     jobs = document.data["jobs"]
     many = len(jobs["tasks"])
     if many <= ALONE:
@@ -104,7 +111,7 @@ def classes_of(document: Document) -> list[list[int]]:
 
 
 def ways_of(problem: Problem, classes: list[list[int]], before: float) -> Ways:
-    """Return the ways in which each class can run and end before this time."""
+    """Return the ways in which each class of jobs can run and all of its jobs end before this time."""
     ways = Ways([], [], [])
     for c, jobs in enumerate(classes):
         for k, (_, room) in enumerate(problem.ways[jobs[0]]):
@@ -117,7 +124,10 @@ def ways_of(problem: Problem, classes: list[list[int]], before: float) -> Ways:
 
 
 class Program(NamedTuple):
-    """The fixed part of the program while patterns are added; its columns are ways, uses of groups, and time."""
+    """The fixed part of the linear program, to which patterns are added.
+
+    Its columns are ways to run, uses of groups, and time.
+    """
 
     problem: Problem
     classes: list[list[int]]
@@ -129,11 +139,11 @@ class Program(NamedTuple):
 
     @property
     def time(self) -> int:
-        """Return the column of time."""
+        """Return the index of the column of time."""
         return len(self.ways.of) + len(self.uses)
 
     def fixed_rows(self) -> Rows:
-        """Return the inequalities of groups, of single jobs, and of the most that jobs use of a small group."""
+        """Return the inequalities of groups, of single jobs, and of the most that wide jobs use of a small group."""
         ways, rows, nodes = self.ways, Rows(), self.problem.nodes
         first = len(ways.of)
         for g, many in enumerate(nodes):
@@ -151,7 +161,7 @@ class Program(NamedTuple):
         return rows
 
     def with_room(self, room: frozenset[int], tasks: int) -> list[int]:
-        """Return the ways with this many tasks in a room."""
+        """Return the indices of the ways with this many tasks in exactly this set of groups."""
         return [k for k, own in enumerate(self.ways.room) if own == room and self.tasks[k] == tasks]
 
     def equations(self) -> tuple[Rows, list[float]]:
@@ -168,7 +178,10 @@ class Program(NamedTuple):
         return rows, rows.limit
 
     def of_width(self, one: Width) -> list[int]:
-        """Return the ways of that width: with its number of tasks, in its pool and in no earlier pool of the chain."""
+        """Return the indices of the ways of a width.
+
+        They have its number of tasks, and run in its pool and in no earlier pool of the chain.
+        """
         pools = self.chains[one.chain]
         before = pools[one.pool - 1].room if one.pool else frozenset()
         fits = [room <= pools[one.pool].room and not (before and room <= before) for room in self.ways.room]
@@ -193,7 +206,10 @@ def program_of(document: Document, problem: Problem, before: Fraction | None) ->
 
 
 def packed(document: Document, problem: Problem, *, of_energy: bool, before: Fraction | None = None) -> Any:
-    """Return a proof by patterns without the limit on the makespan; None if some job cannot end before that time."""
+    """Return a proof by patterns, in the form of certificates; None if some job cannot end before that time.
+
+    Such a limit is not written into the proof.
+    """
     program = program_of(document, problem, before)
     if program is None:
         return None
@@ -223,7 +239,10 @@ def duals(
     program: Program, mine: list[list[int]], patterns: list[list[Counts]], ways_of_width: list[list[int]], *,
     of_energy: bool,
 ) -> tuple[Floats, list[float]]:  # fmt: skip
-    """Return the prices of groups, jobs, small groups and widths, in this order, and each chain's price of a second."""
+    """Solve the program with these patterns; return its prices, and each chain's price of a second.
+
+    The prices are those of groups, jobs, small groups and widths, in this order.
+    """
     from scipy.optimize import linprog
 
     rows, (equal, right) = program.fixed_rows(), program.equations()
@@ -255,7 +274,7 @@ def duals(
 
 
 def written(program: Program, mine: list[list[int]], price: Floats) -> dict[str, Any]:
-    """Return the prices in the form of certificates."""
+    """Return the prices in the form of certificates, scaled to whole numbers."""
     groups = len(program.problem.nodes)
     whole = np.rint(price / (price.max() or 1.0) * UNIT).astype(np.int64).tolist()
     alone, widths = whole[groups : groups + len(program.classes)], whole[len(whole) - len(program.widths) :]

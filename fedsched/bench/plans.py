@@ -1,4 +1,4 @@
-"""Best known plans in files that can be replayed: schedules, windows of a market's cycle, or rules for gangs."""
+"""The best known plans, in files that can be replayed: schedules, windows of a market's cycle, or rules for gangs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ DECIMALS = 12  # of a value in a plan's file
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """Plans for one objective of an instance, or a front of several objectives, sorted by the first."""
+    """The plans for one objective of an instance, or a front for several objectives, sorted by the first."""
 
     document: Document
     ask: str
@@ -49,16 +49,16 @@ class Plan:
 
     @property
     def values(self) -> NDArray[np.float64]:
-        """Return plans × objectives, computed by replaying the plans."""
+        """Return the objective values (plans × objectives), computed by replaying the plans."""
         return np.array([values_of(schedule, self.ask) for schedule in self.schedules])
 
     @property
     def file_name(self) -> str:
-        """Return the name of its file."""
+        """Return the name of the plans' file: INSTANCE.OBJECTIVE.json."""
         return f"{self.document.name}.{self.ask}.json"
 
     def text(self) -> str:
-        """Return the file's text: a line a plan."""
+        """Return the content of the plans' file, JSON with one line for each plan."""
         plans = [
             {
                 "values": [round(value, DECIMALS) for value in values],
@@ -78,7 +78,10 @@ class Plan:
     def of(
         cls, document: Document, ask: str, schedules: Iterable[Planned], *, who: str, method: str, when: str
     ) -> Plan:
-        """Return the plans, verified; of a front only those that no other plan dominates."""
+        """Verify these plans and return them; of a front only distinct ones that no other plan dominates.
+
+        Raise ScheduleError if a plan breaks the model.
+        """
         found = list(schedules)
         for schedule in found:
             schedule.verify()
@@ -97,7 +100,10 @@ def _same(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
 
 
 def read_plan(path: str | PathLike[str], *, logs: str | PathLike[str] | None = None) -> Plan:
-    """Return the plans of a file, each replayed, verified, and checked to have the values that it claims."""
+    """Return the plans of a file, each replayed, verified, and checked to have the values that it claims.
+
+    Raise PlanError if the file is not well formed or a check fails.
+    """
     from fedsched.io.files import read_json
 
     data = read_json(path)
@@ -140,12 +146,15 @@ def read_plan(path: str | PathLike[str], *, logs: str | PathLike[str] | None = N
 
 
 def known_path(name: str, ask: str) -> Path:
-    """Return the path of the best known plans for an objective."""
+    """Return the path of the file of the best known plans for an objective, whether it exists or not."""
     return FOLDER / f"{name}.{ask}.json"
 
 
 def known_values(document: Document, ask: str) -> NDArray[np.float64] | None:
-    """Return the values that the best known plans claim, which the tests replay; None if none is known."""
+    """Return the values (plans × objectives) that the file of the best known plans states; None if there is no file.
+
+    The plans are not replayed here; the tests do that.
+    """
     path = known_path(document.name, ask)
     if not path.is_file():
         return None
@@ -155,7 +164,7 @@ def known_values(document: Document, ask: str) -> NDArray[np.float64] | None:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The comparison of a plan with the best known one: better, as good, or worse; of a front, its new points."""
+    """The comparison of a plan with the best known one: better or not; of a front, the number of new points."""
 
     plan: Plan
     known: NDArray[np.float64] | None
@@ -164,7 +173,7 @@ class Verdict:
 
     @property
     def is_new_best(self) -> bool:
-        """Return whether it belongs among the best known plans."""
+        """Return whether the plan, or a point of the front, belongs among the best known plans."""
         return self.new > 0
 
     def __str__(self) -> str:
@@ -186,7 +195,10 @@ class Verdict:
 
 
 def judged(plan: Plan, bound: float | None = None) -> Verdict:
-    """Return the comparison of a plan with the best known one."""
+    """Return the comparison of plans with the best known ones.
+
+    A value must be better by more than a rounding error to be new; without known plans all are.
+    """
     known = known_values(plan.document, plan.ask)
     signs = signs_of(plan.ask.split("+"))
     values = plan.values * signs
@@ -202,17 +214,17 @@ Planned = Schedule | Assignment | GangPlan
 
 
 class PlanError(FedschedError):
-    """A plan's file is refused; the message says why."""
+    """The error that refuses a plan's file; the message says why."""
 
 
 def values_of(one: Planned, ask: str) -> list[float]:
-    """Return a plan's values of these objectives."""
+    """Return a plan's values of the objectives in `ask`, which are joined by "+"."""
     row = one.totals() if isinstance(one, Assignment) else one.metrics(users=False)
     return [float(getattr(row, name)) for name in ask.split("+")]
 
 
 def columns_of(one: Planned) -> dict[str, Any]:
-    """Return a plan's content for a file, without its values."""
+    """Return a plan's content for a file, without its values: starts, ends and nodes, or rules and seed."""
     if isinstance(one, GangPlan):
         return {"rules": one.rules, "seed": one.seed}
     start = [_short(at) for at in one.start.tolist()]
@@ -222,7 +234,10 @@ def columns_of(one: Planned) -> dict[str, Any]:
 
 
 def planned(document: Document, data: dict[str, Any], where: str) -> Planned:
-    """Return the plan of a file's data; its `verify` tells whether it keeps to the instance."""
+    """Return the plan made from a file's data, not yet verified.
+
+    Raise PlanError, with `where` in the message, if the data are not well formed.
+    """
     if isinstance(document, GangDocument):
         try:
             return document.plan(data.get("rules"), data.get("seed"))
@@ -288,9 +303,10 @@ def _nodes(schedule: Schedule) -> list[str]:
 def placed(
     problem: Document | Instance, start: ArrayLike, finish: ArrayLike, given: NDArray[np.int64], *, policy: str = ""
 ) -> Schedule:
-    """Return the schedule of a problem's jobs; `given` is the number of nodes of each group that each job has.
+    """Return the schedule of a problem's jobs with these starts and finishes, not verified.
 
-    If jobs share nodes, it is the number of its tasks on each node.
+    `given` is the number of nodes of each group that each job has. If jobs share nodes, it is the number of its
+    tasks on each node.
     """
     workload, federation = problem.workload, problem.federation
     columns: dict[str, Any] = {
@@ -309,7 +325,10 @@ def placed(
 
 
 def replaced(problem: Document | Instance, schedule: Schedule) -> Schedule:
-    """Return a schedule as one of the problem's own jobs, on the same nodes."""
+    """Return a schedule anew as one of the problem's own jobs and machine, on the same nodes.
+
+    Raise FedschedError if jobs share nodes in the problem, but not in the schedule.
+    """
     given = schedule.counts
     if problem.sharing is not None:
         if not isinstance(schedule, SharedSchedule):

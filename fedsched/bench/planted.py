@@ -1,4 +1,4 @@
-"""Packages with a planted optimum: a machine that is full up to the makespan, cut into jobs in whole numbers."""
+"""Packages with a planted optimum: a machine that is full up to the makespan is cut into jobs, in whole numbers."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
 
 class Room(NamedTuple):
-    """Nodes of one speed that are cut up together: a number of each group."""
+    """The nodes of one speed that are cut into jobs together: a number of nodes of each group."""
 
     speed: str
     groups: tuple[tuple[int, int], ...]  # group, nodes
 
     @property
     def nodes(self) -> int:
-        """Return the number of nodes."""
+        """Return the number of nodes of the room."""
         return sum(nodes for _, nodes in self.groups)
 
     def counts(self, first: int, width: int) -> dict[int, int]:
-        """Return the number of nodes of each group in a stretch of the room."""
+        """Return the number of nodes of each group among the `width` nodes of the room from node `first` on."""
         found, begin = {}, 0
         for group, nodes in self.groups:
             inside = min(first + width, begin + nodes) - max(first, begin)
@@ -35,7 +35,7 @@ class Room(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A job of the planted schedule: nodes of a room, and a begin and a length in seconds."""
+    """A job of the planted schedule: its room, first node and width there, and its begin and length in seconds."""
 
     room: int
     node: int
@@ -45,7 +45,10 @@ class Piece(NamedTuple):
 
 
 def cut(draws: Draws, rooms: list[Room], jobs: int, makespan: int) -> list[Piece]:
-    """Return the planted schedule, a piece a job, in the order of the jobs; no node idles before the makespan."""
+    """Cut each room into pieces, and return the planted schedule: one piece for each job, in the order of the jobs.
+
+    No node idles before the makespan, in seconds.
+    """
     left, pieces = jobs, []
     for k, room in enumerate(rooms):
         behind = rooms[k + 1 :]
@@ -77,7 +80,7 @@ def _cut_up(draws: Draws, whole: Piece, parts: int) -> list[Piece]:
 
 
 def jobs_of(pieces: list[Piece], rooms: list[Room]) -> Columns:
-    """Return the jobs of a planted schedule, with run times on reference nodes."""
+    """Return the jobs of a planted schedule as columns, with run times on reference nodes; all are submitted at 0."""
     return {
         "submit": [0] * len(pieces),
         "tasks": [piece.width for piece in pieces],

@@ -1,4 +1,4 @@
-"""Linear programs with certificates' multipliers as duals: areas, wide jobs of every pool of nodes, single jobs."""
+"""Linear programs with the multipliers of certificates as duals: areas, wide jobs in pools of nodes, single jobs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UNIT = 10**9  # the largest multiplier after scaling
 
 
 class Family(NamedTuple):
-    """A family f_p of jobs within one pool of nodes: those of a partition, of some speed or faster."""
+    """A family f_p of wide jobs (p tasks or more) in one pool: a partition's nodes of some speed or faster."""
 
     threshold: int
     slowdown: int  # its index in the relaxation's slowdowns
@@ -33,21 +33,24 @@ class Rows:
     limit: list[float] = field(default_factory=list)
 
     def add(self, columns: Ints, values: Floats, limit: float) -> None:
-        """Add an inequality."""
+        """Add an inequality: the values in these columns, times the variables, are at most `limit`."""
         row = len(self.limit)
         self.place.extend((row, column) for column in columns.tolist())
         self.value.extend(values.tolist())
         self.limit.append(limit)
 
     def table(self, columns: int) -> Any:
-        """Return A, with this many columns."""
+        """Return the sparse matrix A of all inequalities, with this many columns."""
         from scipy.sparse import csr_matrix
 
         return csr_matrix((self.value, tuple(zip(*self.place, strict=True))), shape=(len(self.limit), columns))
 
 
 def families(relaxation: Relaxation, homes: list[str]) -> list[Family]:
-    """Return a family for each pool of nodes and each width at which its jobs change."""
+    """Return the families of wide jobs: one for each pool of nodes and each threshold at which its jobs change.
+
+    `homes` has the jobs' partitions.
+    """
     found, named = [], np.array(homes)
     for home in sorted({"", *homes}):
         jobs = np.flatnonzero((named == home) | (home == ""))
@@ -71,10 +74,10 @@ def multipliers(
     before: float | None = None,
     left: float | None = None,
 ) -> dict[str, Any] | None:
-    """Return a proof by the program's multipliers; None if the program has no solution.
+    """Return a proof by the program's multipliers, as whole numbers; None if the program has no solution.
 
-    With `before`, only schedules that end earlier count: no job runs so that it ends then or later. `left` is the power
-    in watts that a cap leaves beside idle nodes.
+    With `before`, only schedules that end earlier count: no job runs so that it ends then or later. `left` is the
+    power in watts that a cap leaves beside idle nodes.
     """
     from scipy.optimize import linprog
     from scipy.sparse import coo_matrix
@@ -135,11 +138,11 @@ def multipliers(
 
 
 def text_of(value: float) -> str | int:
-    """Return a number in the form of certificates."""
+    """Return a float in the form of certificates: an int if it is whole, else an exact fraction as text."""
     return int(value) if value.is_integer() else str(Fraction(repr(value)))
 
 
 def _key(relaxation: Relaxation, one: Family) -> str:
-    """Return a family's name in a certificate."""
+    """Return a family's name in a certificate: threshold:speed:partition."""
     speed = Fraction(1 / relaxation.slowdown[one.slowdown]).limit_denominator(10**6)
     return f"{one.threshold}:{speed}:{one.home}"

@@ -1,4 +1,4 @@
-"""Proves a lower bound in fractions (docs/explanation/bench.md): python proof.py INSTANCE.json CERTIFICATE.json"""
+"""Proves a lower bound in fractions (docs/explanation/bench.md): python proof.py INSTANCE.json CERTIFICATE.json."""
 
 import hashlib
 import json
@@ -21,19 +21,19 @@ OF_GROUPS, ZERO, FOREVER = ("speed", "idle_watts", "busy_watts"), Fraction(0), F
 
 
 def require(holds: bool, why: str) -> None:
-    """Raise ValueError unless the condition holds."""
+    """Raise ValueError with this text unless the condition holds."""
     if not holds:
         raise ValueError(why)
 
 
 def numbers(text: str) -> range:
-    """Return the named nodes of a cluster."""
+    """Return the node numbers that a text such as "0-31" or "all" names, as a range."""
     first, last = text.replace("all", "0-999999").split("-")
     return range(int(first), int(last) + 1)
 
 
 class Problem:
-    """The jobs and groups of an instance's file; if jobs share nodes, a resource's units are nodes, and tasks."""
+    """The jobs and groups of an instance's text; of shared nodes, one resource's units count as nodes and as tasks."""
 
     def __init__(self, text: str, of: str = "") -> None:
         data = json.loads(text)
@@ -79,14 +79,14 @@ class Problem:
                 self.release[j] = max(self.release[j], self.release[i] + min(d for d, _ in self.ways[i]))
 
     def opened(self, begin: Fraction, end: Fraction) -> list[int]:
-        """Return the fewest nodes of each group that are open at any instant between these times."""
+        """Return for each group the fewest nodes that are open at any instant between these times."""
         instants = {begin, *(down[0] for down in self.down if begin < down[0] < end)}
         shut = [[down[2:] for down in self.down if down[0] <= at < down[1]] for at in instants]
         return [min(sum(not any(c == name and n in of for c, of in here) for n in nodes) for here in shut)
                 for name, nodes in self.which]  # fmt: skip
 
     def greenest(self, begin: Fraction, end: Fraction) -> Fraction:
-        """Return the least carbon intensity in a stretch of time, in grams a kilowatt-hour."""
+        """Return the least carbon intensity between these times, in grams a kilowatt-hour."""
         [one] = self.green
         require("cluster" not in one and one["times"][0] == 0 and one["beyond"] == "repeat", "the signal is not known")
         end = min(end, begin + one["until"])
@@ -95,7 +95,7 @@ class Problem:
         return min(Fraction(value) for (a, b), value in steps if a < end and b > begin)
 
     def cheapest(self, j: int, room: frozenset[int], price: list[Any], nodes: list[int]) -> Any:
-        """Return the least price of a job's nodes, given the nodes of each group; infinite if they are too few."""
+        """Return the least price of a job's nodes in a room, by groups' prices and nodes; inf if they are too few."""
         found = sorted((price[g], nodes[g]) for g in room)
         taken = [min(n, self.tasks[j]) for n in accumulate((n for _, n in found), initial=0)]
         paid = sum((b - a) * x for (a, b), (x, _) in zip(pairwise(taken), found, strict=True))
@@ -115,7 +115,7 @@ def fullest(pools: list[tuple[set[int], dict[str, tuple[Fraction, int]]]], nodes
 
 
 def follows(problem: Problem, proof: dict[str, Any], objective: str, *known: Any) -> tuple[Fraction, Fraction]:
-    """Return the bound proven by prices of nodes over time, widths in pools, jobs and watts, and the prices' sum."""
+    """Return the bound that a proof's prices of nodes over time, widths, jobs and watts prove, and the prices' sum."""
     shared, nodes = known or ([set[int]()] * len(problem.tasks), problem.nodes)
 
     def fewest(j: int, pool: set[int]) -> Any:
@@ -182,7 +182,7 @@ def follows(problem: Problem, proof: dict[str, Any], objective: str, *known: Any
 
 
 def proven(instance: str, certificate: str) -> Fraction:
-    """Return the bound that a certificate proves for an instance, both given as texts; raise if it proves none."""
+    """Return the bound that a certificate proves for an instance, both as texts; raise ValueError if it does not."""
     proof = json.loads(certificate)
     objective, bound = proof["objective"], Fraction(proof["bound"])
     require(proof["sha256"] == hashlib.sha256(instance.encode()).hexdigest(), "the certificate is for another instance")

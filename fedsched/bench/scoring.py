@@ -41,8 +41,8 @@ def problems_of(
 ) -> list[Comparable]:
     """Return the named problems: NAME for all objectives of an instance, NAME/ASK for one, or those of a family.
 
-    By default all instances in which each task has a node of its own, which every search supports. A planted makespan
-    comes with its optimum.
+    By default they are all instances in which each task has a node of its own, which every search supports. A
+    planted makespan comes with its optimum. Raise FedschedError if there is no such problem.
     """
     found = []
     for word in wanted or names():
@@ -62,10 +62,10 @@ def problems_of(
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One run: the gaps of its end to the best known value and to the proven bound; NaN if undefined.
+    """The score of one run: the gaps of its best value to the best known value and to the proven bound.
 
-    `primal_integral` is the mean gap to the best known value over the budget, 1 until there is a plan. `hypervolume` is
-    a share of the best known front's.
+    They are NaN if undefined. `primal_integral` is the mean gap to the best known value over the budget, 1 until
+    there is a plan. `hypervolume` is a share of the best known front's.
     """
 
     instance: str
@@ -83,7 +83,7 @@ class Score:
 
 
 def scores_of(comparison: Comparison) -> list[Score]:
-    """Return the score of every run."""
+    """Return the score of every run of a comparison, in the order of its records."""
     return [_score(record) for record in comparison.records]
 
 
@@ -111,10 +111,11 @@ def _known(name: str, ask: str) -> NDArray[np.float64] | None:
 
 
 def primal_integral(record: RunRecord, best: float) -> float:
-    """Return the mean gap to the best known value over the budget: 1 until there is a plan, and never more.
+    """Return the mean gap of a run's best value to the best known value over the budget.
 
-    In seconds if these are limited, else in evaluations. Without a history only the run's end is known. NaN if
-    evaluations are limited and the run counts none.
+    The gap is 1 until there is a plan, and never more. The budget is in evaluations if these are limited, else in
+    seconds. Without a history only the run's end is known. It is NaN if no value is known, or if evaluations are
+    limited and the run counts none.
     """
     if best != best:
         return best
@@ -135,7 +136,7 @@ def primal_integral(record: RunRecord, best: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Standings:
-    """A method over all problems: medians over seeds, then means over problems."""
+    """A method's results over all problems: medians over seeds, then means over problems."""
 
     method: str
     problems: int
@@ -150,7 +151,7 @@ class Standings:
 
 
 def verdict(standings: Sequence[Standings]) -> str:
-    """Return the answer in a sentence: the method of the best mean rank, and its gaps."""
+    """Return a sentence on the first method of the standings: its mean rank, and its mean gaps."""
     best = standings[0]
     gaps = [
         f"{gap:.2%} above {what} on average"
@@ -163,7 +164,7 @@ def verdict(standings: Sequence[Standings]) -> str:
 
 
 def summary(comparison: Comparison) -> list[Standings]:
-    """Return the standing of each method, best rank first."""
+    """Return the standing of each method of a comparison, the best mean rank first."""
     scores = scores_of(comparison)
     ranks = comparison.ranks()
     found = []
@@ -192,7 +193,7 @@ def _mean(values: NDArray[np.float64]) -> float:
 
 
 def write_table(comparison: Comparison, path: str | PathLike[str]) -> None:
-    """Write a CSV file with a row for each run."""
+    """Write a CSV file with a row of scores for each run; NaN becomes an empty cell."""
     with atomic_text(path) as out:
         rows = csv.writer(out, lineterminator="\n")
         rows.writerow([field.name for field in fields(Score)])
@@ -206,7 +207,7 @@ COLUMNS = ("method", "mean rank", "above the best known, mean", "worst", "above 
 
 
 def rows_of(comparison: Comparison) -> list[tuple[str, ...]]:
-    """Return the summary as texts, under `COLUMNS`."""
+    """Return the summary as rows of texts, one for each method, under the headers `COLUMNS`."""
     return [
         (
             one.method, f"{one.rank:.2f}", _share(one.gap_to_known), _share(one.worst_gap), _share(one.gap_to_bound),
@@ -221,7 +222,7 @@ def _share(value: float) -> str:
 
 
 def write_page(comparison: Comparison, path: str | PathLike[str], *, repeat: str) -> None:
-    """Write one HTML page: the methods, each problem, the tests and the pictures, and how to repeat it."""
+    """Write an HTML page with the methods, each problem, the tests and the pictures, and how to repeat it."""
     scores, methods = scores_of(comparison), comparison.methods
     rows = []
     for name in comparison.instances:

@@ -1,4 +1,4 @@
-"""Instances in which jobs share nodes; each task's demand for a node's cores, memory and GPUs is drawn."""
+"""Instances in which jobs share nodes: each task has a random demand for a node's cores, memory and GPUs."""
 
 from __future__ import annotations
 
@@ -67,7 +67,10 @@ def _clusters(name: str) -> list[dict[str, Any]]:
 
 
 def with_demands(columns: Columns, draws: Draws, *, memory: int, gpus: int) -> Columns:
-    """Return the jobs with each task's demand: memory of one node at most; `gpus` per cent of the jobs take GPUs."""
+    """Return the jobs with a random demand for each of their tasks.
+
+    A task needs at most `memory` GiB; about `gpus` per cent of the jobs take GPUs.
+    """
     cores = [draws.one_of(CORES) for _ in columns["tasks"]]
     demand = {"cpu": cores, "memory": [min(memory, each * draws.one_of(MEMORY)) for each in cores]}
     if gpus:
@@ -92,7 +95,10 @@ def _day(name: str, machine: str, jobs: int, seed: int) -> Document:
 
 
 def planted_pieces(machine: str, jobs: int, seed: int) -> tuple[list[Piece], int]:
-    """Return the planted schedule, in which each node's cores are a room, and its makespan."""
+    """Return the planted schedule, a piece for each job, and its makespan in seconds.
+
+    Each node is cut up on its own, with its cores as the width.
+    """
     [(_, nodes, _, _, _, resources)] = MACHINES[machine]
     makespan = 3600 + 60 * jobs
     rooms = [Room("1", ((node, resources["cpu"]),)) for node in range(nodes)]

@@ -1,4 +1,4 @@
-"""The state of an instance: best known values, proven bounds, and what a new file adds."""
+"""The state of the art of an instance: best known values, proven bounds, and what a new file adds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ CLOSED = 0.01  # an instance with a smaller gap counts as closed
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """One objective of an instance: the best known value (of a front the number of plans) and the proven bound."""
+    """The state of one objective of an instance: the best known value, how many plans are known, and the bound.
+
+    Of a front `best` has no meaning. The bound is proven; None: there is none.
+    """
 
     ask: str
     best: float | None
@@ -41,7 +44,7 @@ class Standing:
 
     @property
     def is_closed(self) -> bool:
-        """Return whether the gap is at most a hundredth."""
+        """Return whether the gap between the best known value and the bound is at most 1 %."""
         return self.gap <= CLOSED
 
     def __str__(self) -> str:
@@ -55,7 +58,7 @@ class Standing:
 
 
 def standings(document: Document) -> list[Standing]:
-    """Return the standing of each objective of an instance."""
+    """Return the state of each objective of an instance, from the files of plans and certificates."""
     found = []
     for ask in document.asks:
         values, path = known_values(document, ask), known_path(document.name, ask)
@@ -67,7 +70,10 @@ def standings(document: Document) -> list[Standing]:
 
 
 def checked(path: str | PathLike[str], *, logs: str | PathLike[str] | None = None) -> dict[str, Any]:
-    """Return the verdict on a file of plans or a certificate, in the form of --json; raise if the file is refused."""
+    """Return the verdict on a file of plans or a certificate: a text, values or bound, and whether it is new.
+
+    Raise FedschedError if the file is refused.
+    """
     from fedsched.io.files import read_json, read_text
 
     data = read_json(path)

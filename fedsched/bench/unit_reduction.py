@@ -1,6 +1,7 @@
-"""Instances of shared nodes, turned into ones of whole nodes by a resource: each unit of it becomes a node.
+"""Instances of shared nodes, turned into instances of whole nodes by a resource: each unit of it becomes a node.
 
-A bound proven for these holds for the instance: a job has at least its tasks' units for as long as it runs.
+A bound proven for the reduced instance holds for the instance itself: a job has at least its tasks' units for as long
+as it runs.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ from fedsched.bench.exact_numbers import decimal
 
 
 def resources_of(document: Document) -> tuple[str, ...]:
-    """Return the resources that tasks take of shared nodes; none if each task has a node of its own."""
+    """Return the names of the resources that tasks take of shared nodes; empty if each task has a node of its own."""
     return tuple(document.data["jobs"].get("demand", ()))
 
 
 class Units:
-    """An instance reduced to one of its resources: nodes without it, and jobs that take none of it, are left out."""
+    """An instance reduced to one of its resources: each unit of it is a node, in `document`.
+
+    Nodes without the resource, and jobs that take none of it, are left out.
+    """
 
     def __init__(self, document: Document, of: str) -> None:
         data, demand = document.data, document.data["jobs"]["demand"]
@@ -60,7 +64,10 @@ class Units:
         return [{"name": room, "nodes": [spans[int(g)] for g in room.split("+")]} for room in sorted(set(rooms))]
 
     def back(self, one: dict[str, Any]) -> dict[str, Any]:
-        """Return a proof for the reduced instance as one for the instance itself."""
+        """Return a proof for the reduced instance as one for the instance itself.
+
+        Groups and jobs get the numbers that they have in the instance.
+        """
         prices = [[0] * len(one["edges"]) for _ in range(self.all_groups)]
         for g, row in zip(self.groups, one["prices"], strict=True):
             prices[g] = row
