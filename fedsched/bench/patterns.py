@@ -165,7 +165,10 @@ class Program(NamedTuple):
         return [k for k, own in enumerate(self.ways.room) if own == room and self.tasks[k] == tasks]
 
     def equations(self) -> tuple[Rows, list[float]]:
-        """Return the equations: each class runs, and ways use as many nodes as they have tasks."""
+        """Return the equations: each class runs, and ways use as many nodes as they have tasks.
+
+        The second value is their right-hand sides.
+        """
         rows, first = Rows(), len(self.ways.of)
         for c in range(len(self.classes)):
             mine = [k for k, of in enumerate(self.ways.of) if of == c]
