@@ -27,7 +27,7 @@ CRITERIA = ("min_start", "min_runtime", "min_finish", "min_cost")  # from which 
 
 
 class MarketDocument(Document):
-    """A scheduling cycle with all its data: nodes, their owners' use of them, and the jobs' requests."""
+    """An instance of the market studies: a cycle's nodes, their owners' use of them, and the jobs' requests."""
 
     @cached_property
     def environment(self) -> Environment:

@@ -192,7 +192,7 @@ class Program(NamedTuple):
 
 
 def program_of(document: Document, problem: Problem, before: Fraction | None) -> Program | None:
-    """Return the program without patterns; None if some job cannot end before that time."""
+    """Return the linear program without patterns; None if some job cannot end before the time `before`."""
     classes = classes_of(document)
     ways = ways_of(problem, classes, np.inf if before is None else float(before))
     if len({*ways.of}) < len(classes):
@@ -209,9 +209,9 @@ def program_of(document: Document, problem: Problem, before: Fraction | None) ->
 
 
 def packed(document: Document, problem: Problem, *, of_energy: bool, before: Fraction | None = None) -> Any:
-    """Return a proof by patterns, in the form of certificates; None if some job cannot end before that time.
+    """Return a proof by patterns, in the form of certificates; None if some job cannot end before the time `before`.
 
-    Such a limit is not written into the proof.
+    This time is not written into the proof.
     """
     program = program_of(document, problem, before)
     if program is None:

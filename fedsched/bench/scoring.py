@@ -1,5 +1,6 @@
-"""Scores of methods on the benchmark instances: gaps to the best known plans and to proven bounds, at the end and on
-the way, with one table and one page.
+"""Scores of methods on the benchmark instances: gaps to the best known plans and to proven bounds.
+
+Gaps are measured at the end of a run and on the way. A table has all scores, and a page summarises them.
 """
 
 from __future__ import annotations

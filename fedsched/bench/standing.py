@@ -37,7 +37,10 @@ class Standing:
 
     @property
     def gap(self) -> float:
-        """Return the most by which the best known plan may exceed the optimum, as a share; NaN if unknown."""
+        """Return the most by which the best known plan may exceed the optimum, as a share of the bound.
+
+        NaN if a value or the bound is unknown, and for fronts.
+        """
         if self.best is None or not self.bound or "+" in self.ask:
             return float("nan")
         return self.best / self.bound - 1.0

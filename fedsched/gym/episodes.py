@@ -226,7 +226,8 @@ class Episodes:
     def objective(self, b: int) -> float:
         """Return the objective of run b over the jobs finished so far; at the end of the run it is the final value.
 
-        For utilisation alone it is positive: the sign of maximised metrics is turned back.
+        Objectives are minimised, so maximised ones count negatively; if all are maximised, the sign is turned
+        back.
         """
         return float(self.told.cost[b]) * (-1.0 if (self.runs.weights < 0.0).all() else 1.0)
 

@@ -53,7 +53,7 @@ FIRST_UNTIL, OTHERS_UNTIL, BOUNDS_UNTIL = 0.5, 0.25, 0.4  # shares of a budget i
 def usual_baselines(jobs: int) -> tuple[str, ...]:
     """Return the policies that a search over this number of jobs is compared with by default.
 
-    Beyond 1000 jobs the slow ones are left out: conservative backfilling and list heuristics.
+    Beyond 1000 jobs the slow ones, such as conservative backfilling, are left out.
     """
     return BASELINES if jobs > MANY_JOBS else (*BASELINES, *DEAR_BASELINES)
 

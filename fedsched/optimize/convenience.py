@@ -1,4 +1,4 @@
-"""The method of `Shifts` that writes a page."""
+"""The method of `Shifts` that writes an HTML page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class ShiftsConvenience:
-    """The method of `Shifts` that writes a page."""
+    """The method of `Shifts` that writes an HTML page, `report`."""
 
     __slots__ = ()
 

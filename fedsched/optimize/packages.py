@@ -182,8 +182,8 @@ NOTHING = Ended(np.zeros(0, dtype=np.int64), math.inf, (), 0, 0.0, NOBODY_STARTS
 def optimize_in_packages(search: Search, whole: SearchProblem, package: int, saved: Checkpoint, clock: Clock) -> Result:
     """Return a Result with one schedule of the whole problem, made package by package, and one history.
 
-    A budget in seconds is the whole call's: each package gets an equal share of what is left when it begins. If
-    less than 0.02 s is left, it gets its jobs in the order of arrival.
+    A budget in seconds is the whole call's: each package gets an equal share of what is left when it begins. If its
+    share is below 0.02 s, it gets its jobs in the order of arrival.
 
     A package is searched from the moment when the last job of the package before starts or leaves. With
     submits="keep" this is not before the package's own last submit (of jobs that do not follow others). Jobs that

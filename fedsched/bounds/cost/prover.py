@@ -143,7 +143,7 @@ class Prover:
         self._of_starts: dict[str, float] = {}
 
     def fixed_prices(self) -> list[Multipliers]:
-        """Return class prices that need no solver: equal for all nodes, and by speed."""
+        """Return multipliers that need no solver: for each release level equal node prices, and prices by speed."""
         jobs, wide = self.relaxation.tasks.size, len(self.problem.wide)
         prices = class_prices(self.relaxation, self.problem.levels.size)
         return [Multipliers(price, np.zeros(wide), np.zeros(jobs)) for price in prices]

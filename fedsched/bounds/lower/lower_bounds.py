@@ -265,7 +265,7 @@ class LowerBounds:
 
     @property
     def cut(self) -> bool:
-        """Return whether the solvers' time was too short for some bound."""
+        """Return whether a solver had to stop for lack of time, so that some bound may be weaker."""
         return self._prover.cut
 
     def with_areas(self, areas: Areas) -> LowerBounds:

@@ -77,7 +77,8 @@ def _keeps_to(result: Result, within: Mapping[str, float | str]) -> NDArray[np.b
 def limit_of(result: Result, name: str, limit: float | str) -> float:
     """Return a limit on an objective as a number; a text such as "easy+5%" is relative to a baseline's value.
 
-    The baseline's value is the planned one. Raise an error for a number that is not finite, or an unknown baseline.
+    The baseline's planned value is used, if it has one. Raise an error for a number that is not finite, or an
+    unknown baseline.
     """
     if not isinstance(limit, str):
         if not is_number(limit):

@@ -217,7 +217,7 @@ def remarks(result: Result) -> list[str]:
 
 
 def notes(result: Result) -> list[str]:
-    """Return notes: what plans did not know, jobs that figures leave out, and policies that cannot place every job."""
+    """Return sentences on what plans did not know, jobs without an end, and policies that cannot place every job."""
     lines = [result.foresight] if result.foresight else []
     if any(result.front.missing) or any(baseline.missing for baseline in result.baselines):
         proven = any(bound == bound for bound in result.lower_bounds.values())

@@ -98,7 +98,7 @@ def _came(result: Result, problem: SearchProblem) -> Iterator[Claim]:
     # What came of plans that were chosen by what was known; a schedule of packages is already what came.
     front, apart = result.front, problem.scores_differ and not result.packages
     if (front.planned is not None) != apart or len(front.missing) != (len(front) if apart else len(front.missing)):
-        raise DeniedError("it does not say of its plans what was known when they were chosen, and what came")
+        raise DeniedError("its plans lack the values by which they were chosen, or those that came of them")
     for place, missing in enumerate(front.missing):
         schedule = result.schedule(place)
         _check_missing(_named(place), missing, schedule, problem.truth)
@@ -138,14 +138,14 @@ def _row_of(plan: PlannedQueue, problem: SearchProblem, place: int) -> Ints:
     rules = np.array([plan.rules])
     caps = limits if plan.caps is None else plan.caps
     if plan.order is None or plan.order.shape != (layout.jobs,) or caps.shape != limits.shape:
-        raise DeniedError(f"{_named(place)} is none of these jobs on these nodes")
+        raise DeniedError(f"{_named(place)} has an order or caps of other jobs or nodes")
     choices = problem.choices_of(plan.alternatives)
     delays = np.zeros(layout.jobs, dtype=np.int64) if plan.delays is None else plan.delays
     if delays.shape != (layout.jobs,) or (plan.delays is not None and not layout.delayed):
         raise DeniedError(f"{_named(place)} puts off jobs, but not these by their slack")
     row = layout.pack(plan.order[None], caps[None], rules, None if choices is None else choices[None], delays[None])
     if not problem.holds(row):
-        raise DeniedError(f"{_named(place)} is none: its order, caps or rules are not those of these jobs")
+        raise DeniedError(f"{_named(place)} does not fit these jobs: its order, caps or rules are impossible")
     return row[0]
 
 
@@ -186,7 +186,7 @@ def _check_front(result: Result) -> None:
         raise DeniedError("the front is not in the order of its first objective")
     for place, row in enumerate(values):
         if ((values <= row).all(axis=1) & (values < row).any(axis=1)).any():
-            raise DeniedError(f"{_named(place)} is beaten by another one, which is no front")
+            raise DeniedError(f"{_named(place)} is beaten by another plan, so it does not belong to the front")
 
 
 def _check_bounds(result: Result) -> None:

@@ -1,8 +1,9 @@
-"""The assignment encoding: a plan fixes how many nodes of each group every job takes, unlike a blacklist.
+"""The assignment encoding: a plan fixes how many nodes of each group every job takes.
 
-A job's tasks are alike, and so are a group's nodes, so the number of tasks on each group is all that it needs. An
-assignment is a row like any plan's, with caps that add up to the job's tasks: the job waits for exactly these nodes.
-If a job's nodes hold different numbers of its tasks [76], its caps are nodes that hold all tasks, with none to spare.
+The other encoding, a blacklist, only forbids nodes. A job's tasks are alike, and so are a group's nodes, so the number
+of tasks on each group is all that it needs. An assignment is a row like any plan's, with caps that add up to the job's
+tasks: the job waits for exactly these nodes. If a job's nodes hold different numbers of its tasks [76], its caps are
+nodes that hold all tasks, with none to spare.
 """
 
 from __future__ import annotations

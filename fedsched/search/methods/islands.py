@@ -49,7 +49,7 @@ NOTHING = pack({})
 
 @dataclass(frozen=True, slots=True)
 class Island:
-    """The state of one search between two epochs, which is sent to a worker and back."""
+    """The state of one search between two epochs (stretches of its budget), which is sent to a worker and back."""
 
     seed: int
     done: int = 0  # evaluations

@@ -50,7 +50,7 @@ class SingleWalk:
         return True
 
     def state(self) -> dict[str, Plain]:
-        """Return the state of the walk."""
+        """Return the number of restarts and the walker's state, which is None before the first plans."""
         return {"restarts": self._restarts, "walkers": self._walkers.state() if self._begun else None}
 
     def restore(self, saved: Saved, run: Run) -> None:

@@ -1,4 +1,4 @@
-"""PackedProblem: jobs and nodes as arrays, with batch evaluation of plans, for all searches."""
+"""PackedProblem: the jobs and nodes of a search as arrays, with batch evaluation of plans."""
 
 from __future__ import annotations
 

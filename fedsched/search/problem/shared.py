@@ -71,7 +71,10 @@ class SharedRows(PackedProblem):
     _says_who_shares = False
 
     def set_sharing(self, sharing: Sharing, shortest: Floats, **present: Any) -> None:
-        """Set how nodes are shared; `present` describes the running jobs, as in `Trials`."""
+        """Set how nodes are shared, and the penalties for jobs without an end; drop earlier workspaces.
+
+        `shortest` has each job's least planned run time; `present` describes the running jobs, as in `Trials`.
+        """
         self._shared, self._shortest, self._present = sharing, shortest, present
         self._trials: list[Trials] = []
         kinds = sharing.kinds

@@ -32,7 +32,7 @@ class StoppingRule(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MaxEvaluations:
-    """Stop after `evaluations` simulated plans; the last batch is cut to fit.
+    """The rule to stop after `evaluations` simulated plans; the last batch is cut to fit.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class MaxEvaluations:
 
 @dataclass(frozen=True, slots=True)
 class MaxSeconds:
-    """Stop after `seconds` seconds of searching, without compiling.
+    """The rule to stop after `seconds` seconds of searching, without compiling.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class MaxSeconds:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Stop when the best value of the first objective has reached `value`.
+    """The rule to stop when the best value of the first objective has reached `value`.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class NoProgress:
-    """Stop after `evaluations` evaluations without a new plan in the archive.
+    """The rule to stop after `evaluations` evaluations without a new plan in the archive.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ class NoProgress:
 
 @dataclass(frozen=True, slots=True)
 class GapReached:
-    """Stop when the first objective is proven to be within `gap` (0.01 is one percent) of the optimum.
+    """The rule to stop when the first objective is proven to be within `gap` (0.01 is one percent) of the optimum.
 
     Without a positive lower bound it never stops.
 
