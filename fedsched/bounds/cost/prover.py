@@ -291,7 +291,10 @@ class Prover:
         return self._of_starts[metric]
 
     def without_prices(self, metric: str) -> float:
-        """Return the bound on such a metric by closed forms and class prices, without prices over time."""
+        """Return the bound on a metric that is a sum over jobs, without prices over time.
+
+        It comes from closed forms and class prices; for slowdowns it is 1.
+        """
         relaxation = self.relaxation
         jobs, t0 = relaxation.tasks.size, relaxation.t0
         if metric == "flow":

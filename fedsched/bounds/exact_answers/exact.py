@@ -70,10 +70,10 @@ class ExactSolver:
         return best, fewest
 
     def cheapest(self, best: Schedule, horizon: float | None, at_least: float) -> tuple[Schedule, float]:
-        """Return the cheapest schedule found, and a lower bound on the cost of all schedules.
+        """Return the cheapest schedule found, and a lower bound on the cost of all schedules like it.
 
-        The schedule leaves out no more jobs than `best`. No better schedule is longer than `horizon` seconds,
-        and none is shorter than `at_least`.
+        Only schedules that leave out no more jobs than `best` count. No better schedule is longer than
+        `horizon` seconds, and none is shorter than `at_least`.
         """
         bound = 0.0
         for strict in (False, True):
@@ -288,11 +288,12 @@ def exact_front(
     alternatives: Alternatives | None = None,
     caps: NDArray[np.int64] | None = None,
 ) -> ExactFront:
-    """Return the whole Pareto front of makespan and energy of a tiny problem, without contention.
+    """Return the Pareto front of makespan and energy of a tiny problem, without contention.
 
     The ε-constraint method begins with the least energy. It finds the least makespan with that energy, then the
-    least energy with a shorter makespan, until there is none. If jobs may leave, it is the front of the schedules
-    that leave out the fewest.
+    least energy with a shorter makespan, until there is none. If time or `points` run out before, only these points
+    are returned, and `complete` is False. If jobs may leave, it is the front of the schedules that leave out the
+    fewest.
 
     Parameters
     ----------

@@ -154,9 +154,9 @@ def cross_delays(layout: PlanLayout, parents: Ints, pairs: Ints, children: Ints,
 
 
 def mutate_delays(delays: Delays, layout: PlanLayout, rows: Ints, moves: Ints, *, seed: int, generation: int) -> None:
-    """Give random jobs new delays, in place: each of a plan's `moves` changes one delay with a fixed chance.
+    """Give random jobs new delays, in place: each of a row's moves changes one job's delay with a fixed chance.
 
-    A new delay is close to the old one, random within the slack, or 0.
+    `moves` has the number of moves of each row. A new delay is close to the old one, random within the slack, or 0.
     """
     rng = np.random.default_rng([STREAM, seed, generation])
     row = np.repeat(np.arange(len(rows)), rng.binomial(moves, MOVED))

@@ -53,11 +53,11 @@ def _occupy(free: Floats, first: int, last: int, taken: int, until: float) -> No
 def bind(
     problem: Problem, limits: Ints, order: Ints, begin: Ints, free: Floats, head: Ints, caps: Ints, start: Floats
 ) -> None:
-    """Fill each job's caps and predicted start, in the queue's order, and occupy the nodes that it takes.
+    """Bind each job, in the order `order`, to the cluster with its earliest predicted end: fill its caps and start.
 
-    `free[begin[g]:begin[g + 1]]` are the times from which the nodes of group g are free, rising. `limits` has one
-    row more than there are jobs: all nodes of each group. A job that fits no single cluster keeps its limits as
-    caps, and occupies no nodes.
+    The job then occupies its nodes until its predicted end. `free[begin[g]:begin[g + 1]]` are the times from which
+    the nodes of group g are free, rising. `limits` has one row more than there are jobs: all nodes of each group. A
+    job that fits no single cluster keeps its limits as caps, and occupies no nodes.
     """
     groups = problem.groups
     every = limits[problem.submit.size]

@@ -65,7 +65,11 @@ class Walker(NamedTuple):
 
 @inlined
 def scalar(goal: Goal, metrics: Floats) -> float:
-    """Return the value of a metric row that the descent minimises: a mean of greatest and summed distance."""
+    """Return the single value of a metric row that the descent minimises.
+
+    Each objective has a weighted distance from its ideal. The value is a mean of the greatest distance and of the
+    sum of all distances.
+    """
     greatest = -np.inf
     total = 0.0
     for i in range(goal.columns.size):
