@@ -38,7 +38,7 @@ class Encoding(NamedTuple):
     """How genomes encode a job's nodes: a function that makes first plans, and a mutation that keeps the encoding."""
 
     first: Callable[[Run, int], Ints]
-    mutated: Callable[..., Ints]  # as `variation.mutated`
+    mutated: Callable[..., Ints]  # as `offspring.mutated`
 
 
 ENCODINGS = {
