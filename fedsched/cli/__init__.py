@@ -29,7 +29,10 @@ SPELLED = dict(
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Return the exit status of the command line: 0 done, 1 a check failed, 2 an error, 130 interrupted."""
+    """Run a command line, print its output or error, and return the exit status.
+
+    The status is 0 if all is done, 1 if a check failed, 2 after an error, and 130 if the user interrupted.
+    """
     from fedsched.cli.commands import COMMANDS
 
     named = next((argument for argument in arguments if argument in COMMANDS), None)
@@ -66,7 +69,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _help_page(arguments: Sequence[str], named: str | None) -> str | None:
-    """Return the help text that is asked for, which needs no call of the parser; None: something else is asked for."""
+    """Return the first page or a command's short help if the arguments ask for it, else None; no parser is needed."""
     from fedsched.cli.commands import ALL_HELP, HELP, first_page
 
     if named is None:
@@ -79,7 +82,7 @@ def _help_page(arguments: Sequence[str], named: str | None) -> str | None:
 
 
 def _call(arguments: Sequence[str], named: str | None) -> object:
-    """Run the command, and return what it returns."""
+    """Parse the arguments, run the command that they name, and return its result (the exit status)."""
     from fedsched.cli.app import build_app
     from fedsched.cli.shared.compile_progress import report_compiling
 
@@ -111,7 +114,10 @@ def _complain(text: str, status: int = FAILED) -> int:
 
 
 def spelled_out(error: UnicodeError) -> tuple[str, int]:
-    """Return ASCII for signs that the output's encoding lacks: an error handler for `codecs`, so that tables print."""
+    """Return ASCII for signs that the output's encoding lacks, and the position after them: a handler for `codecs`.
+
+    A sign without a spelling becomes `?`. Decoding errors are raised again.
+    """
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return "".join(SPELLED.get(sign, "?") for sign in error.object[error.start : error.end]), error.end

@@ -56,7 +56,10 @@ def build_app(named: str | None = None) -> App:
 
 
 def _with_settings(app: App, tokens: tuple[str, ...], found: settings.Settings) -> object:
-    """Run the command with the settings file's options, less those that do not fit the call; return its result."""
+    """Run the command with the settings file's options and return its result.
+
+    If some of them do not fit the call, run it again without them.
+    """
     app.config = (found, settings.check_whole_numbers)
     try:
         return app(tokens, exit_on_error=False, print_error=False)
@@ -74,7 +77,7 @@ def arguments_of(app: App, command: str) -> list[Argument]:
 
 
 def group_of(argument: Argument) -> tuple[int, str]:
-    """Return the place and the title of the group that an argument or option belongs to."""
+    """Return the sort key and the title of the group that an argument or option belongs to; -1 without a sort key."""
     group = argument.parameter.group[0]  # type: ignore[index]
     return (group.sort_key, group.name) if isinstance(group.sort_key, int) else (-1, group.name)
 
@@ -94,7 +97,7 @@ def epilogue_of(function: Callable[..., object]) -> str:
 
 
 def typed(line: str) -> str:
-    """Return a command line wrapped for a terminal; an option and its value stay on one line."""
+    """Return a command line wrapped at 74 columns with backslashes; an option and its value stay on one line."""
     glued = re.sub(r" (--[\w-]+) (?!-)", r" \1\0", line)
     wrap = textwrap.TextWrapper(74, break_on_hyphens=False, break_long_words=False, subsequent_indent="    ")
     return " \\\n".join(wrap.wrap(glued)).replace("\0", " ")
@@ -135,9 +138,10 @@ LISTED: dict[str, dict[str, Callable[[], Collection[str]]]] = {
 
 
 def one_by_one(tokens: Sequence[str]) -> tuple[str, ...]:
-    """Return the command line with such an option repeated before each of its names.
+    """Return the command line with each option of `LISTED` repeated before each of its names.
 
-    The words after the first name belong to the option as long as they are known names; others are arguments.
+    `--method ga sa` and `--method ga,sa` become `--method ga --method sa`. The words after the first name belong to the
+    option as long as they are known names; other words are arguments.
     """
     listed = LISTED.get(tokens[0], {}) if tokens else {}
     found: list[str] = []

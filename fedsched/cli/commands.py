@@ -68,7 +68,7 @@ def module_of(command: str) -> str:
 
 
 def first_page() -> str:
-    """Return the help without a command: what to do first, then the commands in groups."""
+    """Return the help page that `fedsched` prints without a command: what to do first, then the commands in groups."""
     lines = ["Simulate schedulers and search plans for parallel jobs on HPC clusters.", "", "To begin:"]
     lines += [f"  {command:<42}{told}" for command, told in TO_BEGIN.items()]
     lines += [""]

@@ -22,7 +22,7 @@ OF_EVERY_COMMAND = 2  # --config and --debug
 
 
 def short_help(command: str) -> str:
-    """Return a command's short help: usage, what it does, arguments, the options of its FIRST, and examples."""
+    """Return a command's short help: usage, summary, arguments, the options in its module's FIRST, and examples."""
     module = import_module(module_of(command))
     every = arguments_of(build_app(command), command)
     places = [one for one in every if not one.name.startswith("-")]
@@ -45,7 +45,7 @@ def short_help(command: str) -> str:
 
 
 def about(function: typing.Callable[..., object]) -> list[str]:
-    """Return the paragraphs that a command's docstring begins with, each as one line."""
+    """Return the paragraphs of a command's docstring before its parameters and examples, each as one line."""
     text = (function.__doc__ or "").partition("Parameters\n")[0].partition("Examples\n")[0].strip()
     return [" ".join(paragraph.split()) for paragraph in text.split("\n\n")]
 
@@ -57,7 +57,7 @@ def clause(argument: Argument) -> str:
 
 
 def shown(argument: Argument) -> str:
-    """Return the name of an argument or option, and what it takes."""
+    """Return the text that shows an argument or option: its name; for an option also its choices or its type's word."""
     if not argument.name.startswith("-"):
         return argument.name
     choices = argument.get_choices()
@@ -70,7 +70,7 @@ def _short(argument: Argument) -> str:
 
 
 def kind_of(hint: object) -> str:
-    """Return what an option of this type takes."""
+    """Return the word for an option's type in the help, e.g. INT; empty for a flag, with … for several values."""
     parts = [part for part in typing.get_args(hint) if part is not type(None)]
     if typing.get_origin(hint) is tuple:
         return f"{kind_of(parts[0])} …" if parts[1:] == [...] else " ".join(kind_of(part) for part in parts)

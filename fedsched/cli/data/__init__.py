@@ -1,4 +1,4 @@
-"""Commands about data and the installation: convert, demo, doctor, fetch, generate, info, warmup.
+"""Commands about data and the installation: completion, convert, demo, doctor, fetch, generate, info, warmup.
 
 File names come in. Files and tables go out.
 """

@@ -220,7 +220,10 @@ def _workload(
 
 
 def _within(workload: Workload, nodes: int | None) -> Workload:
-    """Return the jobs that fit the machine; the cleaning report counts the others, as it does for logs."""
+    """Return the workload without jobs that need more nodes than the machine has; its cleaning report counts these.
+
+    Raise TraceError if no job is left.
+    """
     if nodes is None or (workload.tasks <= nodes).all():
         return workload
     from fedsched.model.jobs.log import CleaningReport
@@ -233,7 +236,10 @@ def _within(workload: Workload, nodes: int | None) -> Workload:
 
 
 def _losses(workload: Workload, into: str) -> tuple[Workload, list[str]]:
-    """Return the workload without data that the format cannot hold, and its names; unchanged if the model uses none."""
+    """Return the workload without the model's data that a format cannot hold, and the names of all data that are lost.
+
+    The workload itself is returned if only data that the model does not use are lost.
+    """
     if into == "csv":
         return workload, []
     if into == "batsim":

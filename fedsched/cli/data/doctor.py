@@ -66,7 +66,7 @@ REINSTALL = "remove the kernel cache's folder and ask again; if it stays, instal
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One line of the report: what was checked, what was found, the verdict, and the cure if it is not ok."""
+    """A check in the doctor's report: what was checked, what was found, the verdict, and the cure if it is not ok."""
 
     name: str
     found: str
@@ -137,7 +137,7 @@ def _version(name: str) -> str | None:
 
 
 def numbers(version: str) -> list[int]:
-    """Return the first three numbers of a version, for comparison."""
+    """Return the first three numbers of a version, e.g. [1, 26, 4], for comparison."""
     return [int(part) for part in re.findall(r"\d+", version)[:3]]
 
 
@@ -196,7 +196,10 @@ def cache() -> Check:
 
 
 def self_test() -> Iterator[Check]:
-    """Return a check of each policy: its simulation gives the known results and passes independent verification."""
+    """Simulate a few jobs with three policies; yield a check of each: known results, and independent verification.
+
+    The first check says how long the first simulation took, with compilation.
+    """
     from fedsched.core.errors import FedschedError
     from fedsched.simulate import simulate
 

@@ -76,7 +76,7 @@ def command(
 
 @contextlib.contextmanager
 def _bar() -> Iterator[Callable[[int, int], None] | None]:
-    """Return a callback that moves a progress bar on stderr; None if stderr is no terminal."""
+    """Give a `with` block a callback (bytes, total) that moves a bar on stderr; None if stderr is no terminal."""
     if not sys.stderr.isatty():
         yield None
         return

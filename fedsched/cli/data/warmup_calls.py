@@ -44,7 +44,7 @@ MACHINE = f"NodeName=n[1-{NODES}] CPUs=4 RealMemory=4000\nPartitionName=batch No
 
 
 class Warmed(NamedTuple):
-    """The number of functions that calls of one kind compiled, and the seconds that took."""
+    """A kind of calls, the number of functions that they compiled, and the seconds that the compilation took."""
 
     kind: str
     functions: int
@@ -52,7 +52,10 @@ class Warmed(NamedTuple):
 
 
 def warm_up(*kinds: str) -> Iterator[Warmed]:
-    """Compile what calls of these kinds need, or of all kinds; after each kind, yield what was compiled."""
+    """Run small calls of these kinds (all if none is named), so that their kernels compile; yield a record after each.
+
+    Raise UnknownNameError for a kind that is not in KINDS.
+    """
     for kind in kinds or KINDS:
         if kind not in KINDS:
             raise unknown_name("kind of calls", kind, KINDS)

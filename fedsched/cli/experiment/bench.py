@@ -1,4 +1,4 @@
-"""`fedsched bench`: benchmark instances, checks of plans and proofs for them, and runs of methods on them."""
+"""`fedsched bench`: list benchmark instances, check plans and proofs for them, and run methods on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`fedsched bounds`: lower bounds that hold for every schedule of a log."""
+"""`fedsched bounds`: compute lower bounds that hold for every schedule of a log."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def command(
 
 
 def _telling(bounds: LowerBounds) -> dict[str, float]:
-    """Return the bounds that are not trivial: above each metric's least possible value."""
+    """Return, by metric, the bounds that say something: those above the metric's least possible value."""
     from fedsched.bounds.cost.charges import is_useful
     from fedsched.model.schedule.metrics import NAMES
 
@@ -103,7 +103,7 @@ def _telling(bounds: LowerBounds) -> dict[str, float]:
 
 
 def verdict(bounds: LowerBounds, cluster: Federation, jobs: int) -> str:
-    """Return the answer in a sentence: the bounds of the metrics that are asked for most."""
+    """Return the answer in a sentence: the useful bounds on makespan, energy, mean wait and bounded slowdown."""
     from fedsched.model.jobs.assumed import marked
 
     telling = _telling(bounds)

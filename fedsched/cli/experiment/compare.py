@@ -1,4 +1,4 @@
-"""`fedsched compare`: methods and policies on logs over seeds, with significance tests; resumable."""
+"""`fedsched compare`: compare methods and policies on logs over seeds, with significance tests; it can be resumed."""
 
 from __future__ import annotations
 
@@ -182,7 +182,10 @@ def instances_of(
     objectives: tuple[str, ...],
     submits: Submits,
 ) -> list[Comparable]:
-    """Return an instance for each log, or package of it, and each federation; and those of gang and market."""
+    """Return the instances to compare on: one for each log (or each package of it) on each federation.
+
+    The words `gang` and `market` among the logs give an instance of that command's experiments each.
+    """
     from fedsched.compare import GangInstance, Instance, MarketInstance
     from fedsched.search.problem.objectives import Objectives
 
@@ -234,7 +237,7 @@ def summary(found: Comparison, against: str | None, by: Blocks, alpha: float) ->
 
 
 def as_json(found: Comparison, against: str | None, by: Blocks, alpha: float, files: list[str]) -> dict[str, object]:
-    """Return the comparison for --json."""
+    """Return the comparison as a dictionary for --json: tables, ranks, results of tests, failed runs, written files."""
     from dataclasses import asdict
 
     from fedsched.comparison.scores import measures_of

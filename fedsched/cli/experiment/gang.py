@@ -1,4 +1,4 @@
-"""`fedsched gang`: gang scheduling of gangs and local jobs, on sites with a queue per processor."""
+"""`fedsched gang`: simulate gang scheduling of gangs and local jobs, on sites with a queue per processor."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ TOTALS = {
 
 
 def print_flows(flows: dict[str, Flow], *, json: bool, show: bool) -> None:
-    """Print what became of the jobs under each method; with `show` every cycle too."""
+    """Print, as tables or JSON, what became of the jobs under each method; with `show` also a row for every cycle."""
     totals = {name: flow.totals().as_dict() for name, flow in flows.items()}
     if json:
         cycles = {
@@ -305,7 +305,7 @@ def command(
 
 
 def verdict(means: dict[str, dict[str, float]]) -> str:
-    """Return the answer in a sentence: jobs with a window, costs and finishes, and the methods that do best."""
+    """Return the answer in a sentence: how many jobs have a window, and the least cost and earliest mean finish."""
 
     def of(metric: str) -> str:
         return ", ".join(f"{number_text(row[metric])} {name}" for name, row in means.items())
@@ -325,7 +325,7 @@ def verdict(means: dict[str, dict[str, float]]) -> str:
 
 
 def _refuse(why: str, options: dict[str, object]) -> None:
-    """Raise if one of these options differs from its default: this call does not use it."""
+    """Raise NotTakenError if one of these options, which the call does not use, differs from its default."""
     usual = inspect.signature(command).parameters
     given = [name for name, value in options.items() if value != usual[name].default]
     if given:
@@ -333,7 +333,7 @@ def _refuse(why: str, options: dict[str, object]) -> None:
 
 
 def _prices(factors: tuple[tuple[float, float], ...], demand: float | None) -> Prices | None:
-    """Return how prices change over time; None if no option says it."""
+    """Return how prices change over time, by --price-from or --price-demand; None without either; raise with both."""
     from fedsched.market import Demand, Hours
 
     if factors and demand is not None:
@@ -376,7 +376,10 @@ def _print_windows(name: str, plan: Assignment) -> None:
 def _idle_time(
     workload: Workload, federation: Path | None, begin: float, interval: float
 ) -> tuple[Environment, Domain]:
-    """Return the node time that a log leaves idle under EASY, and the domain that budgets are derived from."""
+    """Simulate a log under EASY; return the node time left idle in the interval, and the domain that budgets come from.
+
+    `begin` is in seconds after the simulation's first moment.
+    """
     import numpy as np
 
     from fedsched.market import Domain, Environment, Pricing

@@ -181,7 +181,7 @@ def command(
 
 
 def as_json(result: Result, workload: Workload, files: list[str]) -> dict[str, object]:
-    """Return the summary of a result, and of how its log was read, for --json."""
+    """Return a dictionary for --json: the summary of a result, how its log was read, and the written files."""
     return {
         "reading": result.reading,
         **reading_of(workload, result.federation),
@@ -209,7 +209,10 @@ def as_json(result: Result, workload: Workload, files: list[str]) -> dict[str, o
 
 
 def _moment_of(field: str, text: str, workload: Workload) -> float:
-    """Return a moment in seconds of the workload: "18h" after the first submit, or a date, "2027-01-12T12:00"."""
+    """Return a moment on the workload's clock, in seconds, for "18h" (after the first submit) or "2027-01-12T12:00".
+
+    Raise ValueError if the text is neither, or is a date and the log does not say when its second 0 was.
+    """
     import math
 
     from fedsched.core.errors import shortened

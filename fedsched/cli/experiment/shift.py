@@ -1,4 +1,4 @@
-"""`fedsched shift`: what is saved by delaying jobs, by running them on other clusters, and by both."""
+"""`fedsched shift`: compute what is saved by delaying jobs, by running them on other clusters, and by both."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def command(
 
 
 def verdict(found: Shifts) -> str:
-    """Return the answer in a sentence: what is saved most by moving jobs, and at most by any schedule."""
+    """Return the answer in a sentence: the most that a way of moving jobs saves, and that any schedule can save."""
     home, *moved = found.rows
     best = max(moved, key=lambda row: found.saved(row)[0])
     saved, most = found.saved(best)

@@ -201,7 +201,7 @@ def _labels(asked: Sequence[Scenario]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A log's schedule, the log's label beside others, and the seconds that simulating took.
+    """The simulation of one log: the log's label in the output, the schedule, and the seconds that simulating took.
 
     `notes` says what Slurm's scheduler assumes about its files, and what in them it does not model.
     """
@@ -218,13 +218,16 @@ class Run:
 
     @property
     def recorded(self) -> Mapping[str, float]:
-        """Return the metrics that the log itself records, by name."""
+        """Return the metrics that the log itself records, by name; empty if it records none."""
         found = self.schedule.workload.recorded
         return {} if found is None else found.figures()
 
     @property
     def ending(self) -> str:
-        """Return how many jobs ran in how many seconds, and the hash that identifies the schedule."""
+        """Return as text how many jobs ran, in how many seconds of simulating, and the schedule's hash.
+
+        After an interrupt, return how many jobs finished, without a hash.
+        """
         jobs = len(self.schedule)
         if self.schedule.complete:
             jobs -= int(self.schedule.hopeless.sum()) + self.schedule.lost.killed.size
@@ -235,13 +238,13 @@ class Run:
         )
 
     def to_json(self) -> dict[str, object]:
-        """Return the run for --json."""
+        """Return the schedule, how its log was read, and the seconds, as a dictionary for --json."""
         about = reading_of(self.schedule.workload, self.schedule.federation) | {"seconds": self.seconds}
         return self.schedule.to_json() | about
 
 
 def verdict(run: Run) -> str:
-    """Return the answer in a sentence: what the jobs waited, how full the machine was, and of what."""
+    """Return the answer in a sentence: mean wait, bounded slowdown, share of nodes used; number of jobs and machine."""
     schedule, values, log = run.schedule, run.values, run.recorded
     told = []
     for name in ("mean_wait", "bounded_slowdown"):
@@ -266,7 +269,10 @@ def verdict_of_several(runs: Sequence[Run]) -> str:
 
 
 def print_metrics(run: Run, free: Run | None = None) -> None:
-    """Print the verdict, what is in the log, and a table of the metrics; `free` gets a column beside."""
+    """Print the verdict, what is in the log, and a table of the metrics.
+
+    `free`, the same simulation without a requested cap, power saving or gear, gets a column in the table.
+    """
     from fedsched.model.jobs.assumed import marked
     from fedsched.model.jobs.recorded import partial_record_in_words
     from fedsched.model.schedule.metrics import METRICS

@@ -1,4 +1,4 @@
-"""`fedsched study`: what-if scenarios on a log or dump."""
+"""`fedsched study`: simulate what-if scenarios on a log or dump."""
 
 from __future__ import annotations
 

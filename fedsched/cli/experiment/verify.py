@@ -141,7 +141,7 @@ def _recorded(log: Log, machine: Path, hosts: Path, *, as_json: bool) -> int:
 
 
 def _told(found: dict[str, Any]) -> dict[str, Any]:
-    """Return a record for --json, with the policy and the reading of its recipe side by side."""
+    """Return a record for --json: its recipe, and that recipe's reading, become one flat dictionary under `reading`."""
     recipe = found.pop("recipe")
     return found | {"reading": recipe | recipe.pop("reading")}
 

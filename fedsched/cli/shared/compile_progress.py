@@ -24,7 +24,10 @@ EVERY = 10.0  # seconds between two lines, if stderr is no terminal
 
 @contextlib.contextmanager
 def report_compiling(arguments: Sequence[str] = ()) -> Iterator[None]:
-    """Report on stderr, while a command compiles, what, how much and how long still; at the end, report the total."""
+    """While the `with` block compiles, report on stderr what, how much and how long still; at the end, the total.
+
+    Also record the number of compiled functions for this command line.
+    """
     said: float | None = None  # when the last report was made
 
     def say(watch: Compilation) -> None:
@@ -69,7 +72,7 @@ SEPARATE = ("gang", "market")  # they share no functions with the other commands
 
 
 def expected_functions(arguments: Sequence[str]) -> int:
-    """Return about how many functions a command line will compile; 0 if that is not known."""
+    """Return about how many functions a command line will compile; 0 if none, or if that is not known."""
     from fedsched.core.jit import decorators
 
     if decorators.CHOICE.name != "lean":
@@ -85,7 +88,10 @@ def expected_functions(arguments: Sequence[str]) -> int:
 
 
 def record_compiled(arguments: Sequence[str], functions: int, *, done: bool) -> None:
-    """Record how many functions a command line has compiled, and whether it ran to its end."""
+    """Add to the recorded number of functions that a command line has compiled, and record whether it ran to its end.
+
+    Nothing is recorded if the command line has no name in the table, or several.
+    """
     from fedsched.core.jit import cache
 
     calls = calls_of(arguments)
@@ -95,7 +101,10 @@ def record_compiled(arguments: Sequence[str], functions: int, *, done: bool) -> 
 
 
 def calls_of(arguments: Sequence[str]) -> tuple[str, ...]:
-    """Return the name of a command line in the table; several names for `warmup` of several kinds."""
+    """Return the name of a command line in the table, as a tuple of one; `warmup` has a name for each of its kinds.
+
+    The tuple is empty if the table lacks the command line.
+    """
     table = _table()
     command = next((word for word in arguments if not word.startswith("-")), "")
     if command == WARMUP:

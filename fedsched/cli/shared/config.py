@@ -53,12 +53,15 @@ class Settings:
     left_out: frozenset[str] = frozenset()
 
     def without(self, options: frozenset[str]) -> Settings:
-        """Return the settings without these options; those that the file does not have are ignored."""
+        """Return a copy of the settings without these options; names that the file does not have are ignored."""
         named = options & {key for table in self.tables.values() for key in table}
         return replace(self, left_out=self.left_out | named)
 
     def __call__(self, app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
-        """Give the command's arguments the file's values, and report that on stderr."""
+        """Set the command's arguments to the file's values, and report them on stderr.
+
+        An option's value is not used if the command line gives that option, or one that excludes it.
+        """
         from cyclopts.config import Dict
 
         given = {name.removeprefix("--") for argument in arguments if argument.tokens for name in argument.names}
@@ -79,7 +82,10 @@ class Settings:
 
 
 def found_here() -> Path | None:
-    """Return the current folder's settings file, or None; for root, raise if other users can write it."""
+    """Return the path of the current folder's fedsched.toml; None if there is none.
+
+    Raise ConfigError if the user is root and other users can write the file.
+    """
     if not DEFAULT.exists():
         return None
     if os.name == "posix" and ownership.user() == 0 and not ownership.only_ours(DEFAULT):
@@ -117,7 +123,7 @@ def read(path: Path, app: App) -> Settings:
 
 
 def _check_kinds(app: App, command: str, table: Mapping[str, Any], path: Path) -> None:
-    """Raise if a value does not have its option's type; the message says which."""
+    """Raise ConfigError if a value in a command's table of the file does not have its option's type."""
     from cyclopts import CycloptsError
     from cyclopts.config import Dict
 
@@ -136,7 +142,7 @@ def _check_kinds(app: App, command: str, table: Mapping[str, Any], path: Path) -
 
 
 def check_whole_numbers(app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
-    """Refuse values such as 2.5 for options that take a whole number: the parser would truncate them silently."""
+    """Raise CoercionError if an option for a whole number has a value such as 2.5, which the parser would truncate."""
     from cyclopts import CoercionError
 
     for argument in arguments:
@@ -148,7 +154,7 @@ def check_whole_numbers(app: App, commands: tuple[str, ...], arguments: Argument
 
 
 def options_of(app: App, command: str, path: Path) -> list[str]:
-    """Return the names of a command's options, as they are written in a file."""
+    """Return the names of a command's options without dashes in front; raise if there is no such command."""
     commands = [name for name in app if not name.startswith("-")]
     if command not in commands:
         raise _unknown(path, "command", command, commands)

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 class Group:
-    """A group of options; None or an empty value means that the scenario's value or the default holds."""
+    """A group of options as one object; for an option that is not given (None or ()), a scenario or default decides."""
 
     __slots__ = ()
 
     def given(self) -> dict[str, Any]:
-        """Return the options that were given, by name."""
+        """Return the values of the options that were given, by field name (`from` for `from_`)."""
         words = {field.name.rstrip("_"): getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
         return {name: value for name, value in words.items() if value is not None and value != ()}
 
@@ -33,7 +33,7 @@ class Group:
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HowRead(Group):
-    """How a log is read."""
+    """The options that say how a log is read."""
 
     from_: options.From = None
     sites: options.Sites = None
@@ -55,7 +55,7 @@ class HowRead(Group):
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Log(HowRead):
-    """How a log is read, and which of its jobs are used."""
+    """The options that say how a log is read, and which of its jobs are used."""
 
     feedback: options.Feedback = None
     tasks_per_node: options.TasksPerNode = None
@@ -63,7 +63,10 @@ class Log(HowRead):
     head: options.Head = None
 
     def over(self, before: parts.Log | parts.Made) -> parts.Log | parts.Made:
-        """Return a scenario's jobs; the options that were given replace its own."""
+        """Return a scenario's description of its jobs, altered by the options that were given.
+
+        Raise NotTakenError if an option for logs is given and the scenario's jobs are generated.
+        """
         from fedsched.study.scenario import Made
 
         words = self.given()
@@ -78,7 +81,7 @@ class Log(HowRead):
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampled(Log):
-    """How a log is read, and which of its jobs are used, or drawn at random."""
+    """The options that say how a log is read, and which of its jobs are used: the first ones, or a random sample."""
 
     sample: options.Sample = None
 
@@ -89,13 +92,13 @@ SIGNALS = ("tariff", "carbon", "tariff_forecast", "carbon_forecast")
 
 
 class OneMachine(Group):
-    """Options that describe the machine."""
+    """The base class of groups of options that describe the machine."""
 
     __slots__ = ()
 
     @property
     def files(self) -> list[Path]:
-        """Return the files that the options name."""
+        """Return the paths that the options name: federations, partitions, calendar, hosts, signals and power caps."""
         words = self.given()
         federations = words.get("federation", ())
         named = federations if isinstance(federations, tuple) else (federations,)
@@ -107,7 +110,10 @@ class OneMachine(Group):
         return [*named, *(words[name] for name in FILES if name in words), *signals]
 
     def over(self, before: parts.Machine) -> parts.Machine:
-        """Return a scenario's machine; the options that were given replace its own."""
+        """Return a scenario's description of its machine, altered by the options that were given.
+
+        Either of --federation and --nodes replaces both values of the scenario.
+        """
         words = self.given()
         words |= {field: str(words[field]) for field in ("federation", *FILES) if field in words}
         if {"federation", "nodes"} & words.keys():  # either one replaces both of the scenario's
@@ -118,7 +124,7 @@ class OneMachine(Group):
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine(OneMachine):
-    """The machine that jobs run on."""
+    """The options that describe the machine that jobs run on."""
 
     federation: options.Federation = None
     nodes: options.Nodes = None
@@ -146,7 +152,7 @@ class Machine(OneMachine):
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machines(OneMachine):
-    """The machine that jobs run on, or several federations, one after the other."""
+    """The options that describe one machine, or several federations that are used one after the other."""
 
     federation: Annotated[
         tuple[Path, ...],
@@ -177,7 +183,7 @@ class Machines(OneMachine):
     power: options.Power = None
 
     def each(self) -> list[Machine]:
-        """Return one machine for each federation; a single one if no federation is named."""
+        """Return a `Machine` for each federation, all with the same other options; one `Machine` if none is named."""
         same = {field.name: getattr(self, field.name) for field in fields(Machine) if field.name != "federation"}
         return [Machine(federation=one, **same) for one in self.federation or (None,)]
 
@@ -185,21 +191,21 @@ class Machines(OneMachine):
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known(Group):
-    """What plans know of run times, whether jobs end at their estimates, and how the shapes of jobs are chosen."""
+    """The options on what plans know of run times, whether jobs end at their estimates, and how shapes are chosen."""
 
     knowledge: options.Knowledge = None
     kill_at_estimate: options.KillAtEstimate = None
     alternatives: options.Alternatives = None
 
     def over(self, before: Words) -> Words:
-        """Return a reading; the options that were given replace its own values."""
+        """Return a copy of a reading in which the options that were given replace its values."""
         return before.but(**self.given())
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading(Known):
-    """What plans know, and how the machine behaves."""
+    """The options of `Known`, and the one on communication over saturated uplinks."""
 
     saturation: options.Saturation = None
 
@@ -207,7 +213,7 @@ class Reading(Known):
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeReading(Reading):
-    """The same, and how events of one instant are read: searches always take them as one batch."""
+    """The options of `Reading`, and how events at the same time are read; searches always take them as one batch."""
 
     same_time: options.SameTime = None
 
@@ -215,7 +221,7 @@ class WholeReading(Reading):
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy(Group):
-    """The rules by which jobs are scheduled."""
+    """The options that choose the policy (rules, rolling search or Slurm's scheduler) and how jobs share nodes."""
 
     policy: Annotated[
         str | None,
@@ -302,7 +308,7 @@ class Policy(Group):
     reservation: options.Reservation = None
 
     def over(self, before: parts.PolicyChoice) -> parts.PolicyChoice:
-        """Return a scenario's policy; the options that were given replace its own, and --policy replaces all of it."""
+        """Return a scenario's policy, altered by the options that were given; --policy replaces all of it."""
         from fedsched.study.scenario import PolicyChoice
 
         words: dict[str, Any] = {
@@ -331,9 +337,10 @@ def scenario_of(
     seed: int | None = None,
     usual: Words,
 ) -> parts.Scenario:
-    """Return what to run: a scenario's file, or a log under the usual reading; options that were given override it.
+    """Return the scenario to run: from a scenario's file, or a log (`trace`) under the reading `usual`.
 
-    A log on the command line replaces the scenario's jobs, and the file's options about them.
+    Options that were given override it. A log on the command line replaces the jobs of the scenario's file, with the
+    file's options about them. Raise ValueError if there is neither a log nor a file.
     """
     from fedsched.study.scenario import Scenario
 
@@ -357,7 +364,10 @@ def scenario_of(
 def sharing_of(
     policy: parts.PolicyChoice, sharing: options.Sharing, reservation: options.Reservation
 ) -> NodeSharing | None:
-    """Return how nodes are shared, by the options or else by a scenario's policy; None if they are not shared."""
+    """Return how jobs share nodes, by the options or else by a scenario's policy; None if nodes are not shared.
+
+    Raise NotTakenError if the options do not go together.
+    """
     from fedsched.study.scenario import PolicyChoice
     from fedsched.study.scenario.policy_choice import NotOfPolicyError
 
@@ -369,18 +379,18 @@ def sharing_of(
 
 
 def refuse_chart(sharing: NodeSharing | None, gantt: Path | None) -> None:
-    """Refuse a chart if jobs share nodes."""
+    """Raise NotTakenError if a Gantt chart is asked for and jobs share nodes."""
     if sharing is not None and gantt is not None:
         raise NotTakenError(("gantt",), f"--gantt {gantt} is not supported with --sharing yet; leave one of them out.")
 
 
 def files_read(file: Path | None, *scenarios: parts.Scenario) -> list[str]:
-    """Return the files that are read for scenarios, including the file of the scenario itself."""
+    """Return the paths of all files that scenarios read, and first that of the scenario file, if there is one."""
     return [*([] if file is None else [str(file)]), *(source for one in scenarios for source in one.sources)]
 
 
 def say_unused(file: Path | None, scenario: parts.Scenario, command: str, *, used: Sequence[str] = ()) -> None:
-    """Warn if the command ignores the policy in a scenario's file; options in `used` are not ignored."""
+    """Warn on stderr that the command ignores the policy in a scenario's file, unless it only sets names in `used`."""
     from fedsched.study.scenario import PolicyChoice
 
     usual = PolicyChoice()

@@ -1,4 +1,4 @@
-"""What the commands share: finding workloads and federations, drawing tables, showing progress."""
+"""Functions that the commands share: load workloads, check options and paths, print tables and JSON, show progress."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CHART_FORMATS = (".svg", ".png", ".pdf")
 
 
 class NotTakenError(ValueError):
-    """Options were given that do not fit the call; those that come from a settings file are then left out."""
+    """The error that options do not fit the call; if a settings file gave them, the call is repeated without them."""
 
     def __init__(self, options: Iterable[str], message: str) -> None:
         super().__init__(message)
@@ -44,12 +44,12 @@ class NotTakenError(ValueError):
 
 
 def option(field: str) -> str:
-    """Return the name of the option that sets this field."""
+    """Return the command-line option of a field or parameter, e.g. `--cap-at` for `cap_at`."""
     return f"--{field.replace('_', '-')}"
 
 
 def say(text: object, *, err: bool = False) -> None:
-    """Print text, with control characters spelled out: foreign text must not act on the terminal."""
+    """Print text on stdout (stderr if `err`), with control characters spelled out: they must not act on a terminal."""
     print(terminal(text), file=sys.stderr if err else sys.stdout)
 
 
@@ -73,7 +73,7 @@ def refuse_sharing(what: str, sharing: str | None) -> None:
 
 
 def check_input(path: Path | str) -> None:
-    """Raise if a path is a folder or does not exist; the message says what to do."""
+    """Raise TraceError if a path is a folder or does not exist; `-`, the standard input, always passes."""
     if str(path) == STDIN:
         return
     if Path(path).is_dir():
@@ -83,16 +83,16 @@ def check_input(path: Path | str) -> None:
 
 
 def file_labels(paths: Sequence[Path]) -> list[str]:
-    """Return labels for files side by side: their names without suffix, or their paths if two names are equal."""
+    """Return a label for each file: its name without suffix, or the path for every file if two names are equal."""
     kinds = r"\.(swf|csv|toml|sacct|json)(\.(gz|xz|bz2))?$"
     names = [re.sub(kinds, "", path.name, flags=re.IGNORECASE) for path in paths]
     return names if len(set(names)) == len(names) else [str(path) for path in paths]
 
 
 def load_workload(jobs: Log | Made, seed: int = 0, *, announced: bool = True) -> Workload:
-    """Return the workload in a file, or a shipped one, by name; or the jobs that a model makes.
+    """Return the workload that `jobs` describes: a log from a file, a shipped log, or jobs generated from `seed`.
 
-    With `announced`, stderr gets a report of what reading left out or altered, and of what is not modelled.
+    With `announced`, print on stderr what reading left out or altered, and what is not modelled.
     """
     from fedsched.model.jobs.unmodelled import sentence
     from fedsched.study.scenario import Log
@@ -107,7 +107,7 @@ def load_workload(jobs: Log | Made, seed: int = 0, *, announced: bool = True) ->
 
 
 def repeat_command(command: str, source: Path | Sequence[Path] | None, given: Mapping[str, object], out: Path) -> str:
-    """Return the command line that makes a page again: the command, its files, and the options that were given."""
+    """Return the shell command line that writes a page again: the command, its files, the given options and --out."""
     words = ["fedsched", command, *map(str, [source] if isinstance(source, Path) else source or [])]
     for name, value in given.items():
         if isinstance(value, bool):
@@ -119,7 +119,7 @@ def repeat_command(command: str, source: Path | Sequence[Path] | None, given: Ma
 
 
 def reading_of(workload: Workload, federation: Federation | None = None) -> dict[str, object]:
-    """Return what reading left out or altered, what is not modelled and what is assumed, for --json."""
+    """Return, for --json, what reading left out or altered, what is not modelled, and what a federation assumes."""
     from fedsched.model.jobs.assumed import assumptions
     from fedsched.model.jobs.unmodelled import unmodelled
 
@@ -129,7 +129,7 @@ def reading_of(workload: Workload, federation: Federation | None = None) -> dict
 
 
 def facts_of(workload: Workload, federation: Federation) -> list[str]:
-    """Return, one line each, what this federation ignores of jobs' requests, what is assumed, what is implausible."""
+    """Return lines of text: which requests of jobs the federation ignores, what is assumed, and what is implausible."""
     from fedsched.model.jobs.assumed import assumptions, sentence
     from fedsched.model.jobs.summary import implausible_lines
     from fedsched.model.jobs.unmodelled import ignored_by_federation
@@ -140,7 +140,7 @@ def facts_of(workload: Workload, federation: Federation) -> list[str]:
 
 
 def plain(value: object) -> object:
-    """Return the value with every NaN and infinity in it, which JSON lacks, replaced by None."""
+    """Return a copy of the value for JSON, with None for every NaN and infinity in it; tuples become lists."""
     match value:
         case float():
             return value if math.isfinite(value) else None
@@ -198,7 +198,10 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
 
 @contextlib.contextmanager
 def chosen_executor(name: str | None, workers: int) -> Iterator[Executor | None]:
-    """Return the executor that --executor and --workers select; None if neither is given."""
+    """Give a `with` block the executor that --executor and --workers select; None for one worker and no --executor.
+
+    At the block's end, report on stderr how many worker processes died and were replaced, if any did.
+    """
     if workers < 1:
         raise ValueError(f"--workers={workers} must be at least 1.")
     if name is None and workers == 1:
@@ -214,7 +217,7 @@ def chosen_executor(name: str | None, workers: int) -> Iterator[Executor | None]
 
 @contextlib.contextmanager
 def progress_bar(label: str, *, unit: str = "jobs") -> Iterator[Callable[[int, int], None] | None]:
-    """Return a callback that moves a progress bar on stderr; None if stderr is no terminal."""
+    """Give a `with` block a callback (done, total) that moves a bar on stderr; None if stderr is no terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -235,7 +238,7 @@ def progress_bar(label: str, *, unit: str = "jobs") -> Iterator[Callable[[int, i
 
 @contextlib.contextmanager
 def stopwatch() -> Iterator[Callable[[], float]]:
-    """Return a function that gives the seconds of the block so far, without compilation, which is reported apart."""
+    """Give a `with` block a function that returns the block's seconds so far, without those spent on compilation."""
     from fedsched.core.compilation import compiling
 
     began = time.perf_counter()
@@ -244,7 +247,10 @@ def stopwatch() -> Iterator[Callable[[], float]]:
 
 
 def check_output(path: Path | None, kinds: Sequence[str], *, what: str = "a plan") -> str:
-    """Return the suffix that names the format; raise, before any work, if it is unknown or the path is not writable."""
+    """Return the suffix that names an output's format, e.g. `.csv` for `a.csv.gz`; "" if there is no path.
+
+    Raise OutputError, before any work, if the suffix is not one of `kinds` or the path is not writable.
+    """
     if path is None:
         return ""
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in (".gz", ".xz", ".bz2")]
@@ -259,13 +265,13 @@ def check_output(path: Path | None, kinds: Sequence[str], *, what: str = "a plan
 
 
 def check_no_link(path: Path) -> None:
-    """Refuse a default output path that is a symbolic link: it may be planted to have another file overwritten."""
+    """Raise OutputError if a default output path is a symbolic link, which may be planted to overwrite another file."""
     if path.is_symlink():
         raise OutputError(f"Cannot write {path}: it is a link to {path.readlink()}; name the file with --out.")
 
 
 def check_apart(sources: Iterable[Path | str | None], written: Mapping[str, Path | None]) -> None:
-    """Refuse an output file that is also read, or that two options name: one would overwrite the other."""
+    """Raise OutputError if an output file is also read, or if two options name it; standard streams are exempt."""
     taken = {
         Path(source).resolve(): "the file that is read"
         for source in sources
@@ -286,17 +292,17 @@ def check_choice(choose: str, objectives: Sequence[str]) -> None:
 
 
 def chosen_plan(result: Result, choose: str) -> Schedule:
-    """Return the schedule that --choose names."""
+    """Return the schedule that --choose names: the front's knee, or the schedule that is best in an objective."""
     return result.knee() if choose == KNEE else result.best(choose)
 
 
 def written(*paths: Path | None) -> list[str]:
-    """Return those of the requested files that exist, for --json."""
+    """Return the paths of the requested files that exist, for --json; None is skipped."""
     return [str(path) for path in paths if path is not None and path.exists()]
 
 
 def write_schedule(schedule: Schedule, path: Path) -> None:
-    """Write a schedule in the format that the suffix names: .csv, .swf (also compressed) or .json."""
+    """Write a schedule in the format that the suffix names: .csv (or .evalys.csv), .swf (also compressed) or .json."""
     from fedsched.io.atomic import atomic_text
 
     match check_output(path, PLAN_FORMATS):

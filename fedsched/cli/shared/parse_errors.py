@@ -96,7 +96,7 @@ def _misfit(error: Any, table: str) -> str:
 
 
 def _told(hint: Any) -> str:
-    """Return in words which values an option takes; for text only "one": it needs no quotes on a command line."""
+    """Return in words which values an option takes, e.g. "a whole number"; for text or a path just the word "one"."""
     kinds = members(hint)
     inner = [get_args(kind)[0] if get_origin(kind) is tuple else kind for kind in kinds]
     if all((kind in KINDS and kind is not str) or get_origin(kind) is Literal for kind in inner):

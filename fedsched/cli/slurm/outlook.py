@@ -20,7 +20,7 @@ COLUMNS = ("job", "user", "account", "partition", "nodes", "limit", "earliest", 
 
 
 def now(folder: Path | None, given: Mapping[str, Any], json: bool) -> int:
-    """Print when each waiting job will start; with --score, how good such forecasts were."""
+    """Print when each waiting job will start, and return 0; with --score, print how good past forecasts were."""
     from fedsched.site.outlook import forecast, score
 
     known = _numbers(given, "draws", "share", "seed")
@@ -45,7 +45,7 @@ def now(folder: Path | None, given: Mapping[str, Any], json: bool) -> int:
 
 
 def why(job: str | None, folder: Path | None, given: Mapping[str, Any], json: bool) -> int:
-    """Print what keeps a job from starting."""
+    """Print when a job will start and what keeps it from starting, and return 0."""
     from fedsched.site import outlook
 
     if job is None:
@@ -63,7 +63,10 @@ def _numbers(given: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 
 def _present(folder: Path | None) -> Present:
-    """Return the cluster in a folder, or the live one; then each Slurm command is printed before it is run."""
+    """Return the present state of the cluster in a folder; without a folder, of the live cluster.
+
+    Each Slurm command on the live cluster is printed on stderr before it is run.
+    """
     from fedsched.site.outlook import present
     from fedsched.site.steer import Shell
     from fedsched.site.steer.runners import AnnouncingRunner
@@ -193,7 +196,7 @@ def _say_score(found: Score) -> None:
 
 
 def _covered(found: Score) -> str:
-    """Return the share of starts that lay in their ranges, and its interval over resampled moments."""
+    """Return as text the share of starts that lay in their forecast ranges; its interval is over resampled moments."""
     low, high = found.covered_between
     return f"{found.covered:.1%}" + (f" ({low:.0%} to {high:.0%})" if low == low else "")
 

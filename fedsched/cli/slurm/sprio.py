@@ -1,4 +1,4 @@
-"""`fedsched sprio`: the terms that add up to the priorities of Slurm's pending jobs."""
+"""`fedsched sprio`: print the terms that add up to the priorities of Slurm's pending jobs."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def command(
 def _shipped(
     conf: Path | None, assoc: Sequence[Path], shares: Path | None
 ) -> tuple[Path, Path, tuple[Path, ...], Path]:
-    """Return the files of the shipped queue; files that are given replace its own."""
+    """Return the shipped queue with its slurm.conf, accounts and shares; given files replace all but the queue."""
     from fedsched.io.examples import slurm_files
 
     there = slurm_files()

@@ -1,4 +1,4 @@
-"""What the commands that look at a Slurm queue share: which jobs, from which source, and how times are shown."""
+"""Code that the commands on a Slurm queue share: options that select jobs, the source of the queue, printed plans."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ DryRun = Annotated[bool, Parameter(group=CHANGES, help="Print the commands, but 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobSelection(Group):
-    """Which jobs are steered."""
+    """The options that select the waiting jobs that fedsched may reorder or place."""
 
     qos: Annotated[tuple[str, ...], Parameter(group=JOBS, help=f"Only jobs of this QOS. {options.REPEATABLE}")] = ()
     partition: Annotated[
@@ -83,7 +83,7 @@ class JobSelection(Group):
     ] = ()
 
     def choice(self) -> Choice:
-        """Return the selection of jobs that these options make."""
+        """Return the selection of jobs that these options make, as a `Choice`."""
         from fedsched.site.steer import Choice
 
         return Choice(self.qos, self.partition, self.account, self.user, frozenset(self.leave))
@@ -92,7 +92,7 @@ class JobSelection(Group):
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steered(JobSelection):
-    """Which jobs are steered, and how far."""
+    """The options that select the jobs to reorder, and that limit the search for a plan and its changes."""
 
     slack: Slack = 3600.0
     evaluations: options.Evaluations = None
@@ -109,7 +109,7 @@ class Steered(JobSelection):
     most: Most = None
 
     def aims(self) -> Aims:
-        """Return what plans aim at, and the limits of the search."""
+        """Return these options as `Aims`; without a budget, the search takes 1000 evaluations and 10 seconds."""
         from fedsched.site.steer import Aims
 
         return Aims(
@@ -128,7 +128,11 @@ STEERED = Steered()
 
 
 def runner_of(recorded: Path | None, keep: Path | None = None, *, sparing: bool = False) -> Runner:
-    """Return the runner of Slurm's commands, which prints each on stderr first; or a record of their output."""
+    """Return an object that runs Slurm's commands and prints each on stderr first; or one that reads recorded output.
+
+    With `keep`, it also saves all output in that folder. With `sparing`, commands that change a job, and repeated reads
+    of the whole queue, are not printed.
+    """
     from fedsched.site.steer import Shell
     from fedsched.site.steer.runners import AnnouncingRunner, RecordedRunner, RecordingRunner
 
@@ -141,7 +145,7 @@ def runner_of(recorded: Path | None, keep: Path | None = None, *, sparing: bool 
 
 
 def interrupted(what: str) -> int:
-    """Report what an interrupt leaves changed, and return the exit status."""
+    """Report on stderr what an interrupt leaves changed (`what`), and return the exit status 130."""
     say(f"fedsched: interrupted; {what}.", err=True)
     return INTERRUPTED
 
@@ -149,7 +153,10 @@ def interrupted(what: str) -> int:
 def undo_file_of(
     what: str, cluster: str, file: Path | None, folder: Path | None, *, recorded: Path | None, dry_run: bool
 ) -> Path | None:
-    """Return the path of the undo file; None for a record, unless a file or folder is named."""
+    """Return the path of the undo file, by default in the state folder; None for recorded output without a named path.
+
+    Unless it is a dry run, the folder is created.
+    """
     from fedsched.site.steer.state_files import state_file
 
     if recorded is not None and file is None and folder is None:
@@ -158,7 +165,7 @@ def undo_file_of(
 
 
 def clock(seconds: float) -> str:
-    """Return a time, in seconds since 1970, as local date and time; a dash for NaN."""
+    """Return a time, in seconds since 1970, as local month, day and time of day; a dash for NaN."""
     import time
 
     return time.strftime("%m-%d %H:%M:%S", time.localtime(seconds)) if seconds == seconds else "-"
@@ -238,7 +245,7 @@ def _share(before: float, after: float) -> str:
 
 
 def plan_as_json(plan: Plan) -> dict[str, object]:
-    """Return a plan for --json; times are in seconds since 1970."""
+    """Return a plan as a dictionary for --json; times are in seconds since 1970."""
     from fedsched.site.steer import shell_line
     from fedsched.site.steer.commands import commands_of
 

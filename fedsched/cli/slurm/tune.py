@@ -138,7 +138,10 @@ def command(
 
 
 def verdict(tuning: Tuning) -> str:
-    """Return the answer in a sentence: the best configuration by the first objective, if any is better."""
+    """Return the answer in a sentence: how many configurations are better, and the best by the first objective.
+
+    The best is chosen among those that hold on later jobs, if there are any.
+    """
     if not tuning.front:
         return "No configuration that was tried is better in any objective."
     holding = [one for one in tuning if one.holds]
