@@ -1,4 +1,4 @@
-"""Slot windows and the economic metascheduler of Toporkov et al. (docs: the market): AMP, ALP, AEP, CSS, BSF."""
+"""The slot market of Toporkov et al. (docs: the market): jobs buy windows of node slots that begin together."""
 
 from __future__ import annotations
 

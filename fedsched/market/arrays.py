@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @by_reference
 class SlotList(NamedTuple):
-    """Free slots by (start, node); rows from used[0] on are unused."""
+    """The free slots (spans of a node's time), sorted by (start, node); rows from used[0] on are unused."""
 
     start: Floats
     end: Floats
@@ -51,7 +51,7 @@ class Needs(NamedTuple):
 
 @by_reference
 class Found(NamedTuple):
-    """Windows in the order in which they were found."""
+    """The windows that a search has found so far, a row each, in the order found."""
 
     job: Ints
     figures: Floats  # a row each, its columns by Figure
@@ -61,7 +61,7 @@ class Found(NamedTuple):
 
 @by_reference
 class Rounds(NamedTuple):
-    """The progress of the search for alternatives."""
+    """The progress of a search for alternative windows, kept between calls of the kernel `search`."""
 
     place: Ints  # indexed by Place
     done: Bools  # per job: no further window will be found
@@ -69,7 +69,7 @@ class Rounds(NamedTuple):
 
 @by_reference
 class Scratch(NamedTuple):
-    """Work arrays of the scan; `node` is the extended window, cheapest slot first."""
+    """Work arrays of the scan; `node` holds the nodes with slots that the scan may use now, cheapest slot first."""
 
     node: Ints
     end: Floats
@@ -89,13 +89,13 @@ class Scratch(NamedTuple):
 
 
 def slot_list(environment: Environment, *, spare: int = 0) -> SlotList:
-    """Return the environment's slots, with room for `spare` more."""
+    """Return the environment's free slots as a `SlotList`, with `spare` unused rows behind them."""
     free = environment.slots
     return with_spare_slots(SlotList(free.start, free.end, free.node, np.array([len(free)], np.int64)), spare)
 
 
 def copy_slots(source: SlotList, target: SlotList) -> None:
-    """Copy a slot list's slots into another, which must have room."""
+    """Overwrite the slots of `target` with those of `source`; `target` must have enough rows."""
     used = int(source.used[0])
     for column, values in zip(target[:3], source[:3], strict=True):
         column[:used] = values[:used]
@@ -103,7 +103,7 @@ def copy_slots(source: SlotList, target: SlotList) -> None:
 
 
 def needs_of(batch: Sequence[Request], environment: Environment) -> Needs:
-    """Return the requests' lengths, costs and energies on every node."""
+    """Return the requests of a batch as `Needs`, with their lengths, costs and energies on every node."""
     work = np.array([request.length for request in batch]) * environment.reference
     length = np.ascontiguousarray(work[:, None] / environment.performance[None, :])
     cost = length * environment.mean_price
@@ -126,7 +126,7 @@ def needs_of(batch: Sequence[Request], environment: Environment) -> Needs:
 
 
 def scratch(needs: Needs, slots: SlotList) -> Scratch:
-    """Return the workspace of a scan over a slot list."""
+    """Return new work arrays, large enough for a scan over this slot list."""
     nodes, prices = needs.since.shape
     offers = len(slots.start) * 2 * prices if prices > 1 else 0
 
@@ -166,7 +166,7 @@ def empty_windows(rows: int, widest: int) -> Found:
 
 
 def with_rows(found: Found, rows: int) -> Found:
-    """Return the same windows, with room for `rows` in all."""
+    """Return a copy of the found windows in arrays of `rows` rows."""
     used = int(found.used[0])
     larger = empty_windows(rows, found.nodes.shape[1])
     for column, values in zip(larger[:3], found[:3], strict=True):
@@ -176,7 +176,7 @@ def with_rows(found: Found, rows: int) -> Found:
 
 
 def with_spare_slots(slots: SlotList, spare: int) -> SlotList:
-    """Return the same slots with room for `spare` more."""
+    """Return a copy of the slot list with `spare` unused rows behind its slots."""
     used = int(slots.used[0])
     larger = SlotList(
         np.full(used + spare, np.inf),

@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Assignment:
-    """The result of one scheduling cycle; a job without a window has NaN for figures and -1 for nodes.
+    """The window that each job got in one scheduling cycle; a job without a window has NaN figures and nodes -1.
 
     Parameters
     ----------
     environment, batch, method
-        What was scheduled, and how.
+        The nodes with their free slots, the jobs, and the method's name.
     figures
         A row for each job: start, run time, cost, CPU time, energy.
     nodes
@@ -45,7 +45,7 @@ class Assignment:
     alternatives
         The number of alternatives that each job had.
     backfilled
-        Which jobs may move to an earlier start if other jobs end early.
+        Which jobs got their window by backfilling: `replay` may move them earlier if other jobs end early.
     limits
         Notes about choices that could not keep their limit.
 
@@ -109,12 +109,12 @@ class Assignment:
 
     @property
     def start(self) -> Floats:
-        """Return the start of every job."""
+        """Return the start of every job's window; NaN without one, as in the other figures."""
         return self.figures[:, Figure.START]
 
     @property
     def runtime(self) -> Floats:
-        """Return the longest slot of every job."""
+        """Return the run time of every job: the length of its longest slot."""
         return self.figures[:, Figure.RUNTIME]
 
     @property
@@ -134,7 +134,7 @@ class Assignment:
 
     @property
     def energy(self) -> Floats:
-        """Return the energy of every job: Σ slot · watts of its node."""
+        """Return the energy of every job: the sum over its slots of length × the node's watts."""
         return self.figures[:, Figure.ENERGY]
 
     @property
@@ -168,7 +168,7 @@ class Assignment:
         )
 
     def users(self) -> Users:
-        """Return the results for each user."""
+        """Return each job's start, finish, cost, saving and other figures, for its user."""
         return metrics.users(self)
 
     def owners(self) -> Owners:
@@ -176,18 +176,18 @@ class Assignment:
         return metrics.owners(self)
 
     def totals(self) -> Totals:
-        """Return the results for the virtual organisation."""
+        """Return the cycle's sums and means over all jobs, for the virtual organisation."""
         return metrics.totals(self)
 
     def verify(self) -> None:
-        """Raise ScheduleError at the first violation of the model: of a job's nodes, times, or cost."""
+        """Raise ScheduleError at the first violation of the model: no window, or one of wrong nodes, times or cost."""
         from fedsched.market.verification import violations
 
         for line in violations(self):
             raise ScheduleError(line)
 
     def unscheduled(self) -> dict[int, str]:
-        """Return, by row, why each job without a window has none, judged by its windows in the empty environment."""
+        """Return, by row, why each job without a window has none, judged by what the environment offers it alone."""
         return {j: self._reason(j) for j in np.flatnonzero(~self.scheduled).tolist()}
 
     def _reason(self, j: int) -> str:
@@ -228,7 +228,7 @@ class Builder:
         self.limits: list[str] = []
 
     def finished(self, method: str, order: Sequence[int] | None = None) -> Assignment:
-        """Return the assignment; with `order`, row k is the job at place order[k]."""
+        """Return the assignment; with `order`, this builder's job k becomes the assignment's row order[k]."""
         place = np.arange(len(self.batch)) if order is None else np.argsort(order)
         figures, nodes = self.figures[place], self.nodes[place]
         alternatives, backfilled = self.alternatives[place], self.backfilled[place]

@@ -14,7 +14,7 @@ C = TypeVar("C", bound=IntEnum)
 
 
 class Criterion(IntEnum):
-    """What a window minimises."""
+    """The figure of a window that a search minimises."""
 
     MIN_START = 0
     MIN_FINISH = 1
@@ -25,7 +25,7 @@ class Criterion(IntEnum):
 
 
 class Choice(IntEnum):
-    """How the scan chooses a sub-window if no greedy choice is optimal (CPU time, energy)."""
+    """How AEP chooses a job's m slots among those at hand for least CPU time or energy, where greedy is not optimal."""
 
     CHEAPEST = 0
     RANDOM = 1
@@ -33,7 +33,7 @@ class Choice(IntEnum):
 
 
 class Rule(IntEnum):
-    """When the scan stops: first window within budget (AMP), within each slot's share of it (ALP), last slot (AEP)."""
+    """When the scan stops: at the first window within budget (AMP), also slot by slot (ALP); after all slots (AEP)."""
 
     AMP = 0
     ALP = 1
@@ -51,7 +51,7 @@ class Figure(IntEnum):
 
 
 class Place(IntEnum):
-    """The counters of the search for alternatives."""
+    """The places in `Rounds.place` of the counters of a search for alternatives."""
 
     NEXT = 0  # the next job
     PASS = 1  # finished passes
@@ -59,14 +59,14 @@ class Place(IntEnum):
 
 
 class Status(IntEnum):
-    """Whether a kernel is done, or needs larger arrays to continue."""
+    """What the search kernel returns: it is done, or needs larger arrays to continue."""
 
     DONE = 0
     MORE = 1
 
 
 class Problem(IntEnum):
-    """What the combination of alternatives optimises (eqs. 6-9)."""
+    """What the choice of one alternative window for each job optimises, numbered as eqs. 6-9."""
 
     PROFIT = 6
     TIME = 7
@@ -75,14 +75,14 @@ class Problem(IntEnum):
 
 
 class Budget(IntEnum):
-    """How the VO's budget b* is computed."""
+    """How the virtual organisation's budget b* is computed: from mean costs, or as the greatest profit."""
 
     MEAN = 0
     PROFIT = 1
 
 
 class Selection(IntEnum):
-    """Which jobs BSF gives to the slicer first."""
+    """Which jobs of a batch BSF gives to the slicer: the first, the most expensive, or the most critical."""
 
     ORDER = 0
     COST = 1

@@ -1,4 +1,4 @@
-"""The VO's choice: one alternative a job, with the best sum of one figure within a limit on another (eqs. 1-9)."""
+"""The virtual organisation's choice: one alternative a job, with the best total within a limit (eqs. 1-9)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROUNDING = 1e-9  # least expenses may exceed the limit by this share: both are s
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Combination:
-    """One alternative for each job that has any, by its row; the sums, and the limit.
+    """The result of `choose`: one alternative for each job that has any, the totals, and the limit.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Combination:
     problem
         The problem, as in `choose`.
     value, expense, limit
-        The two sums, and the limit of the expense.
+        The sum that the problem optimises, the sum that is limited, and its limit.
     within
         Whether the limit is kept.
     proven
@@ -153,7 +153,7 @@ def mean_level(job: Ints, expense: Floats) -> float:
 
 
 def _figures(code: Problem, time: Floats, cost: Floats) -> tuple[Floats, Floats]:
-    """Return the figure to minimise, and the figure that is limited."""
+    """Return, of each alternative, the figure to minimise (negated if it is to be maximised) and the limited figure."""
     if code == Problem.PROFIT:
         return -cost, time
     if code == Problem.TIME:
@@ -179,7 +179,9 @@ class _Table:
 
 
 def _solve(begin: Ints, value: Floats, expense: Floats, limit: float, grid: int) -> _Solved:
-    """Return a row for each job; if the limit cannot be kept, the rows of least expense.
+    """Return the chosen row of each job, whether the limit is kept, and whether the choice is proven to be the best.
+
+    If the limit cannot be kept, the rows are those of least expense.
 
     With expenses rounded down the recursion gives a bound. If its combination keeps the limit, it is optimal. Otherwise
     rounding up gives a feasible combination, which an exact search improves, with the first table as its bound.

@@ -144,7 +144,7 @@ class Environment:
         return paid(*self.price_table, node, start, length)
 
     def priced(self, prices: Prices) -> Environment:
-        """Return the same environment with prices that change over the interval."""
+        """Return a copy of the environment with the tariff that `prices` sets."""
         return Environment(
             slots=self.slots,
             performance=self.performance,
@@ -177,7 +177,7 @@ class Environment:
         price: ArrayLike | None = None,
         reference: float = 1.0,
     ) -> Environment:
-        """Return the idle time of a schedule's nodes as slots; the schedule's jobs become the local tasks.
+        """Return an environment in which a schedule's jobs are the local tasks and its nodes' idle time is free.
 
         Parameters
         ----------
@@ -212,12 +212,12 @@ class Environment:
 
 
 def tells_apart(begin: float, length: float) -> bool:
-    """Return whether times a thousandth of the interval apart differ as floats; far from 0 they do not."""
+    """Return whether times in an interval that are a thousandth of its length apart differ as floating-point values."""
     return bool(np.spacing(max(-begin, begin + length)) <= SHARPNESS * length)
 
 
 def check_interval(begin: float, end: float) -> None:
-    """Raise if these two times are no interval, or one too far from 0 for floating-point times."""
+    """Raise ValueError if the times are not finite and in order, or too far from 0 for floating-point numbers."""
     if not -np.inf < begin < end < np.inf:
         raise ValueError(f"Environment: interval={(begin, end)} must be two finite times, the first before the second.")
     if not tells_apart(begin, end - begin):
@@ -250,7 +250,7 @@ def _idle(schedule: Schedule, nodes: int, begin: float, end: float) -> Slots:
 
 
 def _numbered(first: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return, for each first number, this many consecutive numbers from it on."""
+    """Return one array with, for each k, the counts[k] consecutive numbers from first[k] on."""
     behind = np.cumsum(counts) - counts
     return np.arange(counts.sum()) + np.repeat(first - behind, counts)
 

@@ -1,4 +1,4 @@
-"""Markets as TOML (nodes with their local tasks, and jobs), and assignments as CSV."""
+"""Read markets (nodes with their local tasks, and jobs) from TOML files, and write assignments as CSV."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ KINDS = {float: "a number", int: "a whole number", str: "a text in quotes", list
 
 
 class MarketFileError(FedschedError, ValueError):
-    """A market file cannot be read; the message names file, table, key and value."""
+    """Raised if a market file cannot be read; the message names file, table, key and value."""
 
 
 def read_market(path: str | PathLike[str]) -> tuple[list[Request], Environment]:
@@ -140,7 +140,7 @@ def write_windows(assignment: Assignment, path: str | PathLike[str]) -> None:
 
 
 def _check(table: object, known: Mapping[str, type], needed: tuple[str, ...], where: str) -> None:
-    """Raise for a table with an unknown key, a missing key, or a value of the wrong type."""
+    """Raise MarketFileError for a table with an unknown key, a missing key, or a value of the wrong type."""
     if not isinstance(table, Mapping):
         raise MarketFileError(
             f"{where}: {shortened(repr(table))} is not a table; write [[node]] and [[job]] for lists of tables."

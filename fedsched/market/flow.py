@@ -38,7 +38,7 @@ ORDERS = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FlowCycles:
-    """One number per cycle.
+    """The figures of each cycle of a flow: every field has one number per cycle.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class FlowCycles:
 
 @dataclass(frozen=True, slots=True)
 class FlowTotals:
-    """Totals of the whole flow; means are over the served jobs.
+    """Totals of the whole flow; means are over the served jobs, if nothing else is said.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class FlowTotals:
     runtime, cost, cpu
         Means of run time, cost and CPU time.
     sold
-        The share of the nodes' time from the first cycle's begin to the last one's end.
+        The windows' share of the nodes' time, from the first cycle's begin to the last one's end.
 
     Examples
     --------
@@ -120,13 +120,13 @@ class FlowTotals:
     sold: float  # share of the nodes' time from the first cycle's begin to the last one's end
 
     def as_dict(self) -> dict[str, float]:
-        """Return names and values."""
+        """Return the values by field name."""
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Flow:
-    """What happened to each job, by row, in order of arrival.
+    """The result of `schedule_flow`: what happened to each job over successive cycles; rows are in order of arrival.
 
     Parameters
     ----------
@@ -184,19 +184,19 @@ class Flow:
 
     @property
     def delay(self) -> Floats:
-        """Return the time from the begin of each job's first cycle to its start; NaN if it has none."""
+        """Return the time from the begin of each job's first cycle to its window's start; NaN without a window."""
         return self.figures[:, Figure.START] - self.begin[self.arrived]
 
     @property
     def overtaken(self) -> Ints:
-        """Return, for each job, how many later arrivals were served before it."""
+        """Return, for each job, how many jobs of later cycles were served while it waited."""
         until = self.arrived + self.wait
         served = self.served[None, :]
         earlier = (served >= 0) & (served < until[:, None]) & (self.arrived[None, :] > self.arrived[:, None])
         return np.asarray(earlier.sum(axis=1))
 
     def cycles(self) -> FlowCycles:
-        """Return the numbers of every cycle."""
+        """Return the numbers of jobs and other figures of every cycle."""
         count = len(self.begin)
         every = np.arange(count)[:, None]
         new = (self.arrived[None, :] == every).sum(axis=1)
@@ -369,7 +369,7 @@ def _checked(
     order: str,
     patience: int | None,
 ) -> Floats:
-    """Return when every cycle begins; raise for arguments that cannot make a flow."""
+    """Return the time at which each cycle begins; raise ValueError for arguments that cannot make a flow."""
     if not len(batches):
         raise ValueError("schedule_flow: batches is empty; give the jobs of at least one cycle.")
     for name, value in (("period", period), ("horizon", horizon)):
@@ -397,7 +397,7 @@ def _checked(
 
 
 def _sold(environment: Environment, jobs: Sequence[Request], figures: Floats, nodes: Ints) -> Spans:
-    """Return node, start and end of every slot of every window."""
+    """Return three arrays, node, start and end, of every slot of all windows sold so far."""
     row, column = np.nonzero(nodes >= 0)
     node = nodes[row, column]
     work = np.array([request.length for request in jobs])[row] * environment.reference
@@ -406,7 +406,7 @@ def _sold(environment: Environment, jobs: Sequence[Request], figures: Floats, no
 
 
 def _seen(environment: Environment, busy: Timetable, sold: Spans, begin: float, end: float) -> Environment:
-    """Return the nodes of a cycle, with their free slots between two times."""
+    """Return the environment of a cycle: what local tasks and sold windows leave free between two times."""
     node, start, stop = (np.concatenate(pair) for pair in zip((busy.node, busy.start, busy.end), sold, strict=True))
     order = np.lexsort((start, node))
     node, start, stop = node[order], start[order], stop[order]

@@ -83,7 +83,7 @@ class Pricing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Domain:
-    """A resource domain drawn at random: nodes, prices and the owners' local tasks.
+    """A generator of resource domains: it draws nodes, prices and the owners' local tasks at random.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class Domain:
             raise ValueError(f"Domain: watts={self.watts!r} must be finite and at least 0, power_exponent finite.")
 
     def environment(self, seed: int = 0) -> Environment:
-        """Return the environment of a seed."""
+        """Return the environment (nodes, prices and free slots) that is drawn with this seed."""
         rng = np.random.default_rng([seed_of("Domain", seed), 0])
         performance = rng.uniform(*self.performance, self.nodes)
         drawn = rng.hypergeometric(self.good, self.good, self.draws, self.nodes) / self.draws
@@ -174,7 +174,7 @@ class Domain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Jobs:
-    """A batch drawn at random.
+    """A generator of batches: it draws the jobs' sizes, lengths, budgets and criteria at random.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ class Jobs:
             code_of("criterion", criterion, CRITERIA)
 
     def batch(self, seed: int = 0, *, domain: Domain | None = None) -> list[Request]:
-        """Return the batch of a seed; budgets follow the domain's market price.
+        """Return the requests that are drawn with this seed; budgets follow the domain's market price.
 
         Parameters
         ----------

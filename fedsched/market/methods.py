@@ -28,7 +28,7 @@ class Method(Protocol):
     """Anything that assigns windows to the jobs of a batch in an environment."""
 
     def assign(self, batch: Sequence[Request], environment: Environment, *, seed: int = 0) -> Assignment:
-        """Return the windows."""
+        """Return an assignment: the window of each job that gets one."""
         ...
 
 
@@ -81,7 +81,7 @@ class Slicer:
         return f"{name}, {self.problem}"
 
     def assign(self, batch: Sequence[Request], environment: Environment, *, seed: int = 0) -> Assignment:
-        """Return the windows of the chosen alternatives.
+        """Return the assignment in which each job has the window chosen among its alternatives.
 
         Parameters
         ----------
@@ -93,7 +93,7 @@ class Slicer:
         return cycle.built.finished(str(self))
 
     def assign_jobs(self, cycle: _Cycle, first: int, last: int) -> None:
-        """Assign windows to jobs first..last, group by group."""
+        """Assign windows to jobs first to last − 1 of the cycle, group by group; `cycle` is updated."""
         for group in np.array_split(np.arange(first, last), min(self.groups, last - first)):
             self._assign_group(cycle, int(group[0]), int(group[-1]) + 1)
 
@@ -148,7 +148,7 @@ class Backfilling:
         return "backfilling"
 
     def assign(self, batch: Sequence[Request], environment: Environment, *, seed: int = 0) -> Assignment:
-        """Return each job's earliest window.
+        """Return the assignment in which each job, in batch order, has its earliest window within budget.
 
         Parameters
         ----------
@@ -160,7 +160,7 @@ class Backfilling:
         return cycle.built.finished(str(self))
 
     def assign_jobs(self, cycle: _Cycle, first: int, last: int) -> None:
-        """Assign windows to jobs first..last."""
+        """Assign the earliest windows to jobs first to last − 1 of the cycle, in order; `cycle` is updated."""
         found = search_all(cycle.copied(), cycle.needs, first, last, method="amp", most=1)
         for row in range(int(found.used[0])):
             cycle.take(found, row)
@@ -204,7 +204,7 @@ class Bsf:
         return f"bsf, {'half' if self.first is None else self.first} by {self.slicer}{which}"
 
     def assign(self, batch: Sequence[Request], environment: Environment, *, seed: int = 0) -> Assignment:
-        """Return the windows of both parts.
+        """Return the assignment with the windows of the slicer's jobs and of the backfilled jobs.
 
         Parameters
         ----------
@@ -259,7 +259,7 @@ METHODS: dict[str, Method] = {
 def schedule(
     batch: Sequence[Request], environment: Environment, *, method: str | Method = "slicer", seed: int = 0
 ) -> Assignment:
-    """Return the windows of a batch of jobs in a scheduling cycle.
+    """Return the assignment of windows to a batch of jobs in one scheduling cycle.
 
     Parameters
     ----------
@@ -287,7 +287,7 @@ def schedule(
 
 
 class _Cycle:
-    """A method's working state: the needs of the batch, the free slots, and the assignment so far."""
+    """A method's working state in one cycle: the batch's needs, the slots still free, and the assignment so far."""
 
     def __init__(
         self, batch: Sequence[Request], environment: Environment, seed: int, order: Sequence[int] | None = None
@@ -302,18 +302,18 @@ class _Cycle:
         self.built = Builder(batch, environment, self.needs)
 
     def called(self, first: int, last: int) -> str:
-        """Return the name of jobs first..last in messages: their places in the user's batch, from 1."""
+        """Return text for jobs first to last − 1 in messages: their places in the user's batch, counted from 1."""
         places = sorted(self.order[first:last])
         if places[-1] - places[0] == len(places) - 1:
             return f"jobs {places[0] + 1}..{places[-1] + 1}"
         return f"jobs {', '.join(str(place + 1) for place in places)}"
 
     def copied(self) -> SlotList:
-        """Return a copy of the free slots, to search in."""
+        """Return a copy of the free slots that a search may change, with as many unused rows."""
         return with_spare_slots(self.left, int(self.left.used[0]))
 
     def take(self, found: Found, row: int) -> None:
-        """Give a job the window in a row of a search's results."""
+        """Give a job the window in this row of a search: cut it from the free slots, and enter it in the assignment."""
         from fedsched.market.slot_list_kernels import cut
 
         j = int(found.job[row])

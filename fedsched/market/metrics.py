@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Users:
-    """One number per job; NaN if it has no window.
+    """The results of an assignment for users: every field has one number per job; NaN if the job has no window.
 
     Parameters
     ----------
@@ -48,14 +48,14 @@ class Users:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Owners:
-    """One number per node.
+    """The results of an assignment for the nodes' owners: every field has one number per node.
 
     Parameters
     ----------
     sold
         Time units that jobs of the batch reserve.
     utilisation
-        These over the scheduling interval.
+        `sold` over the length of the scheduling interval.
     local
         The share of the interval that local tasks take.
     profit
@@ -116,12 +116,12 @@ class Totals:
     idle: float  # share that neither the batch nor local tasks take
 
     def as_dict(self) -> dict[str, float]:
-        """Return names and values."""
+        """Return the values by field name."""
         return asdict(self)
 
 
 def users(assignment: Assignment) -> Users:
-    """Return the results for each user."""
+    """Return the start, finish, cost, saving and other figures of each job in an assignment."""
     budget = np.array([request.budget for request in assignment.batch])
     return Users(
         assignment.start,
@@ -152,7 +152,7 @@ def owners(assignment: Assignment) -> Owners:
 
 
 def totals(assignment: Assignment) -> Totals:
-    """Return the results for the virtual organisation."""
+    """Return the sums and means of an assignment over its jobs."""
     done = assignment.scheduled
     environment = assignment.environment
     area = len(environment) * environment.length

@@ -37,7 +37,7 @@ def cost_from(needs: Needs, j: int, node: int, start: float) -> float:
 
 @part
 def find_offers(slots: SlotList, needs: Needs, j: int, work: Scratch) -> int:
-    """Fill in the offers of a job, sorted by (start, node), and return their number."""
+    """Write into `work` job j's offers (a slot with a start to try), sorted by (start, node); return their number."""
     count = ZERO
     for i in range(slots.used[0]):
         node = slots.node[i]
@@ -106,7 +106,10 @@ def _sort(count: int, work: Scratch) -> None:
 
 @part
 def hold(needs: Needs, j: int, start: float, node: int, end: float, held: int, work: Scratch) -> int:
-    """Add a node to the extended window if it is missing, and sort the window by the costs of slots from `start` on."""
+    """Add a node to the `held` nodes in `work` if it is missing; sort them by their slots' cost from `start` on.
+
+    Return the new number of nodes.
+    """
     there = False
     for k in range(held):
         if work.node[k] == node:

@@ -50,7 +50,7 @@ def recur(
 
 @kernel
 def trace(begin: Ints, steps: Ints, pick: Ints, chosen: Ints) -> None:
-    """Read the chosen alternatives from the table (eqs. 3 and 4)."""
+    """Write into `chosen` each job's alternative, read from the table `pick` for the whole limit (eqs. 3 and 4)."""
     left = pick.shape[1] - 1
     for i in range(begin.size - 1):
         s = pick[i, left]

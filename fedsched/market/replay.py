@@ -34,7 +34,7 @@ class Replay:
     share
         The real run time of each job over its reserved one.
     figures, nodes
-        As of the assignment, of the reservations that were really used.
+        Like those of the assignment, but of the reservations that were really used.
     moves
         How often a job moved to an earlier window.
 

@@ -119,12 +119,12 @@ def requests_of(
 
 
 def name_of(batch: Sequence[Request], j: int) -> str:
-    """Return job j's name in reports."""
+    """Return job j's name in reports; if it has none, its place in the batch, counted from 0."""
     return batch[j].name or str(j)
 
 
 def check_batch(batch: Sequence[Request], environment: Environment) -> None:
-    """Raise for the first request with more nodes than the environment has, and for arguments of wrong types."""
+    """Raise if the batch is empty or of a wrong type, or a request asks for more nodes than the environment has."""
     from fedsched.market.environment import Environment
 
     noun_of("market", "environment", environment, Environment, "one, as Domain(nodes=20).environment(0)")

@@ -59,7 +59,7 @@ def _choose_cheapest(needs: Needs, j: int, work: Scratch) -> bool:
 
 @part
 def value_of(needs: Needs, j: int, start: float, work: Scratch, criterion: int) -> float:
-    """Return the criterion's value of the chosen sub-window; less is better."""
+    """Return the criterion's value of the slots in `work.chosen` as job j's window from `start` on; less is better."""
     if criterion == Criterion.MIN_START:
         return start
     total = 0.0
@@ -109,7 +109,9 @@ def _describe(needs: Needs, j: int, start: float, work: Scratch) -> None:
 def scan(
     slots: SlotList, needs: Needs, j: int, rule: int, criterion: int, choice: int, seed: int, work: Scratch
 ) -> bool:
-    """Find job j's window in one pass (Algorithm 1): its nodes in work.best, its figures in work.figures.
+    """Find job j's window in one pass over the slots (Algorithm 1), and return whether there is one.
+
+    The window's nodes are left in work.best, its figures in work.figures.
 
     AMP and ALP stop at the first step that gives a window. AEP tries every step that could be better, and keeps the
     first of equally good windows.

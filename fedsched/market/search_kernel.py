@@ -1,4 +1,4 @@
-"""The kernel that searches alternatives: passes over the jobs, each taking one window of what is left."""
+"""The kernel that searches alternatives: in each pass over the jobs, each job takes a window from the slots left."""
 
 from __future__ import annotations
 
@@ -41,9 +41,10 @@ def search(
     found: Found,
     rounds: Rounds,
 ) -> int:
-    """Search for disjoint windows of jobs first..last until a pass finds none, or `most` passes; return a Status.
+    """Search for disjoint windows of jobs first to last − 1, pass after pass, and return a Status.
 
-    Resumable: without room for another window it returns MORE, and continues with larger arrays when called again.
+    DONE: a pass found none, or there were `most` passes. MORE: the arrays are full; called again with larger arrays,
+    the search continues. The windows are appended to `found`, and their slots are cut from `slots`.
     """
     place = rounds.place
     while True:

@@ -63,7 +63,7 @@ def take(slots: SlotList, node: int, begin: float, end: float) -> bool:
 
 @kernel
 def cut(slots: SlotList, needs: Needs, j: int, start: float, nodes: Ints) -> bool:
-    """Cut job j's window on its nodes from the slots; return False if one of them is not free."""
+    """Cut job j's window on these nodes from the slots; return False if a node is not free at `start`."""
     whole = True
     for k in range(needs.nodes[j]):
         whole = take(slots, nodes[k], start, start + needs.length[j, nodes[k]]) and whole
@@ -72,7 +72,7 @@ def cut(slots: SlotList, needs: Needs, j: int, start: float, nodes: Ints) -> boo
 
 @part
 def give_back(slots: SlotList, node: int, begin: float, end: float) -> None:
-    """Make [begin, end) of the node free again, merged with the free slots that touch it."""
+    """Add [begin, end) of the node to its free slots, merged with those that touch it; nothing if it is empty."""
     if end <= begin:
         return
     kept = 0
@@ -91,7 +91,7 @@ def give_back(slots: SlotList, node: int, begin: float, end: float) -> None:
 
 @part
 def forget(slots: SlotList, now: float) -> None:
-    """Remove all free time before `now`."""
+    """Remove all free time before `now`: drop slots that have ended, and let the others begin at `now` or later."""
     count, slots.used[0] = slots.used[0], 0
     for i in range(count):
         if slots.end[i] > now:  # slots that now begin together are sorted by node

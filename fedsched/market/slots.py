@@ -128,7 +128,7 @@ class Timetable:
 
 
 def _spans(noun: str, node: ArrayLike, start: ArrayLike, end: ArrayLike) -> tuple[Ints, Floats, Floats]:
-    """Return the columns, checked and sorted by (node, start)."""
+    """Return the three columns as arrays sorted by (node, start); raise if a span is malformed or two overlap."""
     given = np.asarray(node)
     if given.dtype.kind not in "iu" and given.size:
         raise TypeError(f"{noun}: node must hold whole numbers, not {given.dtype}.")

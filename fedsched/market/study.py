@@ -67,7 +67,7 @@ class Cycles:
 
     @property
     def failed(self) -> Bools:
-        """Return the cycles in which a job found no window."""
+        """Return, for each cycle, whether a job found no window in it."""
         return np.asarray(np.isnan(self.start).any(axis=1))
 
     @property
@@ -76,7 +76,7 @@ class Cycles:
         return float(self.failed.mean())
 
     def mean(self, column: str, *, criterion: str | None = None, cycles: Bools | None = None) -> float:
-        """Return a column's mean over the jobs with a window.
+        """Return a column's mean over the jobs with a window, of all chosen cycles; NaN if there are none.
 
         Parameters
         ----------
@@ -165,7 +165,7 @@ def flows_of(
     first: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Flow]:
-    """Return what happens to the same generated jobs by each method, over successive cycles of one generated domain.
+    """Return, by method, the flow of the same generated jobs over successive cycles of one generated domain.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ class Strategy:
     window: str = "cheapest"
 
     def find(self, environment: Environment, request: Request, *, seed: int = 0) -> Window | None:
-        """Return the window.
+        """Return the window that this strategy finds for a request; None if it finds none.
 
         Parameters
         ----------
@@ -269,10 +269,9 @@ WINDOW_COLUMNS = ("min_start", "min_runtime", "min_finish", "min_cost", "min_cpu
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Searches:
-    """The windows found for one request in many domains: a row a domain, a column a figure of `WINDOW_COLUMNS`.
+    """The figures of the windows that strategies found for one request in many domains; NaN if none was found.
 
-    CSA's row combines several windows: each figure is that of the alternative with the least. NaN if no window was
-    found.
+    CSA finds many windows: each of its figures is the least among them, so a row may combine several windows.
 
     Parameters
     ----------
@@ -292,7 +291,7 @@ class Searches:
     alternatives: Ints  # disjoint AMP windows in each domain; 0 without CSA
 
     def mean(self, strategy: str, criterion: str) -> float:
-        """Return a figure's mean over the domains in which the strategy found a window.
+        """Return a figure's mean over the domains in which the strategy found a window; NaN if there are none.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Which m slots of the extended window to take: Algorithm 2, a random draw, or the exact knapsack with m items."""
+"""Choose a job's m slots from the extended window, the slots usable now: Algorithm 2, at random, or exact knapsack."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def weight_of(needs: Needs, j: int, node: int, criterion: int) -> float:
 
 @part
 def choose_fast(needs: Needs, j: int, held: int, work: Scratch) -> None:
-    """Choose the cheapest of the windows with the least run time within budget (Algorithm 2).
+    """Write into `work.chosen` the cheapest of the windows with the least run time within budget (Algorithm 2).
 
     It starts with the m cheapest slots. The longest slot is replaced by the cheapest strictly shorter one while the
     budget allows. The current window is always the cheapest among slots no longer than its longest, so the result is
@@ -68,7 +68,7 @@ def _longest(needs: Needs, j: int, work: Scratch) -> int:
 
 @part
 def choose_random(needs: Needs, j: int, held: int, work: Scratch, seed: int, step: int) -> bool:
-    """Choose m slots at random, as in the text of MinProcTime; return False if they cost too much."""
+    """Write m slots drawn at random into `work.chosen` (MinProcTime); return whether they are within budget."""
     m = needs.nodes[j]
     for k in range(held):
         work.order[k] = work.node[k]
@@ -85,7 +85,9 @@ def choose_random(needs: Needs, j: int, held: int, work: Scratch, seed: int, ste
 
 @part
 def choose_exact(needs: Needs, j: int, held: int, work: Scratch, criterion: int, limit: float, limited: bool) -> bool:
-    """Choose the m slots of least total weight within budget; return False if none is below the limit, if there is one.
+    """Write into `work.chosen` the m slots of least total weight (time or energy) within budget.
+
+    Return False if `limited` and no choice below the limit was found.
 
     The Lagrangian bound min Σ(weight + λ·cost) − λ·budget prunes a depth-first search over the slots sorted by
     weight + λ·cost. Ties are broken by lower cost, then by lower nodes, within the first `TIES` search steps.

@@ -77,7 +77,7 @@ class Tariff:
 
 
 def paid(since: Floats, price: Floats, node: ArrayLike, start: ArrayLike, length: ArrayLike) -> Floats:
-    """Return the cost of slots by a table of prices, each time unit at the price that holds then."""
+    """Return the cost of slots by the two tables of `Tariff.table`, each time unit at the price that holds then."""
     node, begin, size = np.asarray(node), np.asarray(start, dtype=np.float64), np.asarray(length, dtype=np.float64)
     until = np.concatenate([since[:, 1:], np.full((len(since), 1), np.inf)], axis=1)
     end = begin + size
@@ -124,7 +124,7 @@ class Hours:
             raise ValueError(f"Hours: the times of {self.factors} must rise.")
 
     def tariff(self, environment: Environment) -> Tariff:
-        """Return the prices of every node."""
+        """Return the tariff: every node's price times each factor, from the factor's time on."""
         start, factor = np.array(self.factors, dtype=np.float64).reshape(-1, 2).T
         return _of_factors(environment, start, factor)
 
@@ -160,7 +160,7 @@ class Demand:
             raise ValueError(f"Demand: every={self.every!r} must be finite and above 0.")
 
     def tariff(self, environment: Environment) -> Tariff:
-        """Return the prices of every node."""
+        """Return the tariff: every node's price times the factor of each stretch of the interval, by demand in it."""
         begin, end = environment.interval
         start = np.arange(begin, end, self.every)
         stop = np.append(start[1:], end)

@@ -1,4 +1,4 @@
-"""Model violations in an assignment, found from its windows alone, whatever method found them."""
+"""Find violations of the market's model in an assignment, from its windows alone, whatever method made it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOLERANCE = 1e-9  # relative tolerance of times and amounts
 
 
 def violations(assignment: Assignment) -> Iterator[str]:
-    """Yield every violation of the model by the windows of a batch, a line each."""
+    """Yield a line for every violation of the model: jobs without a window, wrong nodes, times, costs and overlaps."""
     taken: dict[int, list[tuple[float, float, str]]] = {}
     for j in range(len(assignment)):
         yield from _window(assignment, j, taken)

@@ -64,7 +64,7 @@ class Window:
 
     @property
     def runtime(self) -> float:
-        """Return the longest slot."""
+        """Return the length of the longest slot."""
         return max(self.lengths)
 
     @property
@@ -204,9 +204,9 @@ def search_all(
     seed: int = 0,
     most: int | None = None,
 ) -> Found:
-    """Return the disjoint windows of jobs first..last, in the order found; their slots are cut from `slots`.
+    """Return the disjoint windows of jobs first to last − 1, in the order found; a job may have any number of them.
 
-    `slots` is scratch space: it may be replaced by a larger list, and its content is undefined afterwards.
+    The search cuts windows from `slots` or from a larger copy, so the content of `slots` is undefined afterwards.
     """
     from fedsched.market.search_kernel import OWN, search
 
@@ -242,12 +242,12 @@ def search_all(
 
 
 def windows_of(found: Found, needs: Needs) -> list[Window]:
-    """Return the rows of a search as windows."""
+    """Return the windows that a search has found, in the order found, as `Window` objects."""
     return [window_of(needs, int(found.job[k]), found.figures[k], found.nodes[k]) for k in range(int(found.used[0]))]
 
 
 def window_of(needs: Needs, j: int, figures: np.ndarray, nodes: np.ndarray) -> Window:
-    """Return a window from its row of figures and its nodes."""
+    """Return job j's `Window` from its row of figures and its row of nodes."""
     taken = nodes[: needs.nodes[j]]
     return Window(
         j,
