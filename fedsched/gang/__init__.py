@@ -1,4 +1,4 @@
-"""Gang scheduling on sites in which every processor has its own queue."""
+"""Simulation of gang scheduling on sites in which every processor has its own queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The disciplines of a site: passes over its waiting jobs, arrivals at its queues, and preemption."""
+"""Kernels of a site's queueing discipline: passes over its waiting jobs, arrivals at its queues, and preemption."""
 
 from __future__ import annotations
 
@@ -34,7 +34,11 @@ if TYPE_CHECKING:
 
 @part
 def _pass(inputs: Inputs, state: State, site: int, which: int) -> bool:
-    """Return whether a job of the site started; if none did, heads of queues have claimed all idle processors."""
+    """Start the site's waiting jobs that can start, in the order of list `which`; return whether any did.
+
+    A job that cannot start claims its idle processors. Under `hold`, later jobs do not get claimed processors; local
+    migration looks for the claims too.
+    """
     rules, size = inputs.rules, inputs.size
     state.counter[Counter.STAMP] += 1
     stamp = state.counter[Counter.STAMP]
@@ -76,7 +80,7 @@ def _pass(inputs: Inputs, state: State, site: int, which: int) -> bool:
 
 @part
 def _backfill(inputs: Inputs, state: State, site: int, stamp: int) -> bool:
-    """Return whether a local job has overtaken the gang at the head of its queue."""
+    """Start local jobs that may overtake the gang that has claimed their processor; return whether any started."""
     started = False
     job = state.first_job[BY_KEY, site]
     while job != NONE:
@@ -98,7 +102,7 @@ def _backfill(inputs: Inputs, state: State, site: int, stamp: int) -> bool:
 
 @part
 def discipline_pass(inputs: Inputs, state: State, site: int) -> bool:
-    """Return whether the site's discipline started a job."""
+    """Start the waiting jobs that the site's discipline lets start now; return whether there was one."""
     if inputs.rules.discipline in (Discipline.LXF, Discipline.SXF):
         sort_by_expansion(inputs, state, site)
     if inputs.rules.by_head == 1 and _pass(inputs, state, site, BY_ARRIVAL):
@@ -111,7 +115,10 @@ def discipline_pass(inputs: Inputs, state: State, site: int) -> bool:
 
 @part
 def _preempt(inputs: Inputs, state: State, job: int) -> None:
-    """Preempt a running gang; it waits at its processors, to restart or to resume."""
+    """Stop a running gang, and queue it at its processors again, to restart or to resume.
+
+    The processors of a gang that had migrated are kept for it.
+    """
     now = state.clock[Clock.NOW]
     if inputs.rules.resume == 1:
         ran = now - state.begun[job] - inputs.rules.latency - inputs.rules.latency_per_task * inputs.size[job]
@@ -134,7 +141,10 @@ def _preempt(inputs: Inputs, state: State, job: int) -> None:
 
 @part
 def _start_over(inputs: Inputs, state: State, job: int) -> bool:
-    """Return whether a local job with priority started: on an idle processor, or in the place of a preempted gang."""
+    """Start an arriving local job with priority, on an idle processor or on one of a gang that it preempts.
+
+    Return whether it started.
+    """
     first, last = local_range(inputs, state, job)
     whole = inputs.rules.preempts == Preempts.SYSTEM
     begin, end = inputs.site_first[0], inputs.site_first[-1]

@@ -1,4 +1,4 @@
-"""The dispatchers: they choose a job's site, and the queues within it."""
+"""Kernels of the dispatchers, which choose a job's site, and the processors within it at which its tasks queue."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ def tasks_at(inputs: Inputs, state: State, site: int) -> int:
 
 @part
 def choose_site(inputs: Inputs, state: State, job: int, at_random: bool) -> int:
-    """Return a site that is large enough: the least loaded (eq. 1), or any; ties are broken at random."""
+    """Return a site with enough processors for a job, or NONE: the least loaded (eq. 1), or any if `at_random`.
+
+    Ties are broken at random.
+    """
     size, sites = inputs.size[job], inputs.site_first.size - 1
     ties = 0
     best_tasks, best_processors = 0, 1
@@ -109,7 +112,7 @@ def sort_processors(state: State, count: int) -> None:
 
 @part
 def place_gang(inputs: Inputs, state: State, job: int, first: int, last: int) -> None:
-    """Choose a processor of the range for every task of a gang, by the local dispatcher's rule."""
+    """Write into state.placed a processor of the range for every task of a gang, by the local dispatcher's rule."""
     for p in range(first, last):
         state.order[p - first] = p
         state.weight[p] = weight_of(inputs, state, job, p)
@@ -160,7 +163,10 @@ def _open_to(inputs: Inputs, state: State, p: int, among: int) -> bool:
 
 @part
 def choose_processor(inputs: Inputs, state: State, job: int, first: int, last: int, among: int) -> int:
-    """Return the processor that a local job goes to, or NONE if none is open to it."""
+    """Return the processor in a range that a local job goes to, by the routing rule; NONE if there is none.
+
+    `among` says which processors count: all (ANY), IDLE ones, or those that run a gang (RUNS_GANG).
+    """
     routing = inputs.rules.routing
     prefers_idle = routing in (Routing.IDLE_FIRST, Routing.FASTEST)
     best, ties = NONE, 0
@@ -190,7 +196,7 @@ def choose_processor(inputs: Inputs, state: State, job: int, first: int, last: i
 
 @part
 def local_range(inputs: Inputs, state: State, job: int) -> tuple[int, int]:
-    """Return the processors open to a local job: those of its own site, of a chosen site, or of all sites."""
+    """Return the range of processors open to a local job: those of its own site, of a chosen site, or of all sites."""
     site = inputs.home[job]
     if site == NONE:
         if inputs.rules.local_site == LocalSite.ANY:

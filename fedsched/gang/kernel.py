@@ -20,7 +20,7 @@ NEXT = constant(0)  # the heap place of the job that completes next
 
 
 class Status(IntEnum):
-    """Why the loop stopped."""
+    """Why the event loop returned: all done, a limit, jobs that never start, a full record, or a pause for Ctrl-C."""
 
     DONE = 0
     COMPLETIONS = 1

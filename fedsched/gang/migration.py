@@ -44,7 +44,10 @@ def _first_at(inputs: Inputs, state: State, p: int) -> int:
 
 @part
 def _start_migrated(inputs: Inputs, state: State, job: int, moves: int) -> None:
-    """Start a gang that has just migrated, and count it as overtaking the earlier jobs of its site."""
+    """Start a gang that has just migrated, and count it as overtaking the earlier jobs of its site.
+
+    A job that `aging` migrated gangs have overtaken moves to the front of its lists.
+    """
     state.migrated[job] = 1
     state.migrations[job] += 1
     state.counter[Counter.MOVED_TASKS] += moves
@@ -67,7 +70,10 @@ def _start_migrated(inputs: Inputs, state: State, job: int, moves: int) -> None:
 
 @part
 def _migrate_locally(inputs: Inputs, state: State, site: int) -> bool:
-    """Return whether a gang started by moving tasks from busy processors to idle ones of its site (Algorithm 8)."""
+    """Start the waiting gang that needs the fewest moves of tasks to idle processors of its site (Algorithm 8).
+
+    Return whether there was one.
+    """
     idle = _open_processors(inputs, state, site)
     if idle == 0:
         return False
@@ -109,7 +115,7 @@ def _migrate_locally(inputs: Inputs, state: State, site: int) -> bool:
 
 @part
 def _target_site(inputs: Inputs, state: State, job: int) -> int:
-    """Return the other site with the fewest idle processors among those that hold the job, or NONE."""
+    """Return the other site with the fewest idle processors of those with enough for the job; NONE if there is none."""
     best, fewest = NONE, NOTHING
     for s in range(inputs.site_first.size - 1):
         if s == state.site[job] or (state.aged_at[s] > 0 and state.aged[job] == 0):
@@ -122,7 +128,7 @@ def _target_site(inputs: Inputs, state: State, job: int) -> int:
 
 @part
 def _migrate_externally(inputs: Inputs, state: State) -> bool:
-    """Return whether a gang started by moving to another site as a whole (Algorithm 9).
+    """Move one waiting gang to another site as a whole, and start it (Algorithm 9); return whether there was one.
 
     It is the smallest gang with a task at an idle processor that fits the idle processors of another site.
     """

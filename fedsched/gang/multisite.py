@@ -89,7 +89,7 @@ def _local_arrives(inputs: Inputs, state: State, job: int) -> None:
 
 @part
 def _list_open(state: State, first: int, last: int, only_idle: bool) -> int:
-    """List the processors of a range with empty queues (and idle, if asked); return their number."""
+    """Write into state.order the processors of a range with empty queues (only idle ones if asked); return how many."""
     count = 0
     for p in range(first, last):
         if state.queued[p] == 0 and (not only_idle or state.running[p] == NONE):
@@ -100,7 +100,10 @@ def _list_open(state: State, first: int, last: int, only_idle: bool) -> int:
 
 @part
 def _dispatch(inputs: Inputs, state: State, job: int, count: int) -> None:
-    """Queue a gang's tasks at the listed processors, by the local dispatcher's rule, and start it if it can."""
+    """Queue a gang's tasks at some of the `count` processors in state.order, and start it if all of them are idle.
+
+    The local dispatcher's rule chooses the processors.
+    """
     for k in range(count):
         p = state.order[k]
         state.weight[p] = weight_of(inputs, state, job, p)
@@ -114,7 +117,7 @@ def _dispatch(inputs: Inputs, state: State, job: int, count: int) -> None:
 
 @part
 def _gang_arrives(inputs: Inputs, state: State, job: int) -> bool:
-    """Return whether an arriving gang was dispatched, by approaches 1 to 3, each of which extends the one before."""
+    """Dispatch an arriving gang by approach 1, 2 or 3, each of which extends the one before; return whether it was."""
     size, sites = inputs.size[job], inputs.site_first.size - 1
     for stage in range(2):  # idle processors of each site first, then empty queues of each site
         for s in range(sites):
@@ -132,7 +135,10 @@ def _gang_arrives(inputs: Inputs, state: State, job: int) -> bool:
 
 @part
 def _dispatch_largest(inputs: Inputs, state: State, first: int, last: int, only_idle: bool) -> bool:
-    """Return whether a waiting gang was dispatched to the range: the largest that fits; of equals the oldest."""
+    """Dispatch to a range of processors the largest gang at the grid that fits it; of equals, the oldest.
+
+    Return whether there was one.
+    """
     if state.grid_ends[0] == NONE:
         return False
     room = _list_open(state, first, last, only_idle)
@@ -161,7 +167,7 @@ def _dispatch_largest(inputs: Inputs, state: State, first: int, last: int, only_
 
 @part
 def _scan_grid(inputs: Inputs, state: State) -> None:
-    """Dispatch waiting gangs, steps (i) to (v), until none can be dispatched."""
+    """Dispatch gangs that wait at the grid, by steps (i) to (v) of the paper, until none can be dispatched."""
     sites = inputs.site_first.size - 1
     found = True
     while found:
@@ -201,7 +207,7 @@ def arrive_multisite(inputs: Inputs, state: State, job: int) -> None:
 
 @part
 def freed_multisite(inputs: Inputs, state: State, job: int) -> None:
-    """Serve the queues of the processors that a job freed, then the grid's queue if one of them is empty."""
+    """Serve the queues of the processors that a job freed; if a queue is empty then, dispatch gangs from the grid."""
     tasks = range(inputs.offset[job], inputs.offset[job + 1])
     for task in tasks:
         if state.running[state.placed[task]] == NONE:

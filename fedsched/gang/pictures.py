@@ -15,7 +15,10 @@ LOCAL = (0.75, 0.75, 0.75, 1.0)
 
 
 def draw_gantt(schedule: GangSchedule, ax: Axes | None = None) -> Axes:
-    """Draw a row a processor, gangs in colour, local jobs in grey, with a line between sites; return the axes."""
+    """Draw a Gantt chart with a row for each processor, gangs in colour, local jobs in grey, and lines between sites.
+
+    Return the axes.
+    """
     import matplotlib as mpl
     from matplotlib.collections import PolyCollection
 

@@ -35,7 +35,7 @@ LEAST_SECONDS, MOST_SECONDS = 10.0, 64_800.0
 
 
 class Preset(Protocol):
-    """What `replicate` takes: any object that makes a run from a seed.
+    """The protocol of what `replicate` takes: any object that makes a run of a gang simulation from a seed.
 
     Examples
     --------
@@ -48,12 +48,12 @@ class Preset(Protocol):
     """
 
     def run(self, seed: int = 0) -> GangSchedule:
-        """Return one run."""
+        """Return the schedule of one run with this seed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DimitriadouKaratza:
-    """Two sites of 16 processors, Poisson arrivals, exponential service: "Multi-Site Allocation Policies on a Grid".
+    """The experiment of "Multi-Site Allocation Policies on a Grid": two sites of 16 processors, Poisson arrivals.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class DimitriadouKaratza:
         )
 
     def workload(self, seed: int = 0) -> Workload:
-        """Return local jobs of both sites and gangs of 2, 4, 8 or 16 tasks: enough if the processors keep up."""
+        """Return random local jobs of both sites and gangs of 2 to 16 tasks: enough for a run if processors keep up."""
         return self._jobs(seed, self._period())
 
     def _period(self) -> float:
@@ -130,7 +130,7 @@ class DimitriadouKaratza:
         )
 
     def run(self, seed: int = 0) -> GangSchedule:
-        """Return one run of the experiment."""
+        """Return the schedule of one run, in which jobs keep arriving until the last completion."""
         period = self._period()
         while True:
             workload = self._jobs(seed, period)
@@ -142,7 +142,7 @@ class DimitriadouKaratza:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pinto2019:
-    """Two sites of 128 and 256 processors, 3000 jobs: "Efficient Methods for Scheduling Jobs in a Simulation Model".
+    """The experiment of Pinto et al. 2019: 3000 jobs on two sites of 128 and 256 processors.
 
     F. A. P. Pinto, H. J. A. Holanda, C. K. de M. Marques and G. C. Barroso, "Efficient Methods for Scheduling Jobs in a
     Simulation Model Using a Multicore Multicluster Architecture", Computing and Informatics 38, 2019.
@@ -213,7 +213,7 @@ class Pinto2019:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pinto2014:
-    """Two sites of 32 and 64 processors, 1500 jobs: "Analysis of Scheduling Algorithms with Migration Strategies".
+    """The experiment of Pinto et al. 2014: 1500 jobs on two sites of 32 and 64 processors.
 
     F. A. P. Pinto, C. B. Chaves, L. G. de M. Leite, F. H. L. Vasconcelos and G. C. Barroso, "Analysis of Scheduling
     Algorithms with Migration Strategies in Distributed Systems", ICNS 2014. Sequential jobs preempt gangs if "all
@@ -345,7 +345,7 @@ def _drawn_jobs(
 
 
 def _sizes_2014() -> NDArray[np.int64]:
-    """Return 450 sequential jobs and gangs of 2 to 64 tasks, with frequencies as size^−0.69; 24,152 tasks in all."""
+    """Return the sizes of 1500 jobs with 24,152 tasks: 450 sequential ones, and gangs as frequent as size^−0.69."""
     gangs, rest = JOBS_2014 - SEQUENTIAL_2014, 1.0 - DENSITY_2014
     share = (np.arange(gangs) + 0.5) / gangs
     low, high = 2.0**rest, (LARGEST_2014 + 1.0) ** rest

@@ -124,7 +124,10 @@ def metrics_of_runs(
 
 
 def intervals_of(rows: NDArray[np.float64], *, confidence: float = 0.95) -> dict[str, dict[str, Interval]]:
-    """Return mean and confidence interval of what metrics_of_runs() gives, or of the difference of two such."""
+    """Return means over runs with confidence intervals, by class of jobs and metric.
+
+    `rows` is an array of metrics_of_runs(), or the difference of two.
+    """
     from scipy.stats import t
 
     mean, deviation = rows.mean(axis=0), rows.std(axis=0, ddof=1)

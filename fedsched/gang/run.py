@@ -1,4 +1,4 @@
-"""simulate(): a workload of gangs and local jobs through the compiled event loop."""
+"""Run a workload of gangs and local jobs through the compiled event loop: `simulate`."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ def _schedule(
     state: State,
     status: int,
 ) -> GangSchedule:
-    """Return the record of a run, with jobs in the order of the workload."""
+    """Return the record of a run as a GangSchedule, with jobs in the order of the workload."""
     from fedsched.gang.state import Clock, Counter
 
     counter = {which.name: int(state.counter[which]) for which in Counter}

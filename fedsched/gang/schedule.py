@@ -29,7 +29,7 @@ CLASSES = ("all", "gangs", "locals")
 class GangMetrics:
     """The metrics of one class of jobs; times are means over its completed jobs, NaN if there are none.
 
-    Weights are sizes.
+    Weighted means weigh a job by its number of tasks.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class GangMetrics:
     loss_of_capacity, loss_by_site
         LoC over all processors, and the same site by site.
     preemptions, migrations
-        How often that happened.
+        How often jobs of the class were preempted, and how often they migrated.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class GangMetrics:
 
 
 class Series(NamedTuple):
-    """Waiting jobs and working processors at given times."""
+    """The numbers of waiting jobs and of working processors, one of each for every time that was asked for."""
 
     waiting: Ints
     working: Ints
@@ -108,9 +108,9 @@ class GangSchedule:
         The processor seconds lost before each event, over all processors and site by site. The last row is for the end
         of the run.
     backfilled, local_migrations, external_migrations, moved_tasks
-        How often that happened in all.
+        How many jobs were backfilled, how many gangs migrated in each way, and how many tasks moved.
     notes
-        What is to be known, a line each.
+        Remarks on the run, a line each: rejected jobs, why it stopped early, what of the workload plays no part.
 
     Examples
     --------
@@ -179,7 +179,7 @@ class GangSchedule:
 
     @property
     def t0(self) -> float:
-        """Return the first arrival."""
+        """Return the time of the first arrival of a job that is not rejected."""
         return float(self.workload.submit[~self.rejected].min(initial=self.end))
 
     def processors_of(self, job: int) -> Ints:
@@ -246,14 +246,14 @@ class GangSchedule:
         return counts
 
     def _counted(self) -> Floats:
-        """Return the run time of each completed job in the stretches that count."""
+        """Return the run time of each completed job in the stretches that count (`_counts`); 0 for other jobs."""
         counts = self._counts()
         length = self.segment_end - self.segment_start
         ran = np.bincount(self.segment_job[counts], weights=length[counts], minlength=len(self))
         return ran.astype(np.float64)
 
     def _areas(self, of_class: Flags, begin: float) -> tuple[float, float]:
-        """Return the processor seconds of completed work, and those of runs that had to restart."""
+        """Return the processor seconds of completed work, and of runs lost by restarts, of a class from `begin` on."""
         length = np.maximum(self.segment_end - np.maximum(self.segment_start, begin), 0.0)
         area = length * self.workload.tasks[self.segment_job]
         of_these, counts = of_class[self.segment_job], self._counts()
@@ -272,7 +272,7 @@ class GangSchedule:
         return self.segment_job.size - ended
 
     def _lost_before(self, time: float) -> Floats:
-        """Return the loss up to an instant; between two events it grows evenly."""
+        """Return the processor seconds lost until a time, over all processors and site by site, interpolated."""
         times = np.append(self.event_time, self.end)
         if times.size < 2 or time <= times[0]:
             return np.zeros(2)
@@ -293,7 +293,7 @@ class GangSchedule:
         return Series(waiting, working)
 
     def gantt(self, ax: Axes | None = None) -> Axes:
-        """Draw a row a processor, gangs in colour, local jobs in grey; return the axes."""
+        """Draw a Gantt chart with a row for each processor, gangs in colour, local jobs in grey; return the axes."""
         from fedsched.gang.pictures import draw_gantt
 
         return draw_gantt(self, ax)

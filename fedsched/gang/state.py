@@ -83,7 +83,7 @@ class Preempts(IntEnum):
 
 
 class Counter(IntEnum):
-    """Counters of a run."""
+    """The places of a run's counters in `State.counter`."""
 
     RUNNING = 0
     COMPLETED = 1
@@ -100,7 +100,7 @@ class Counter(IntEnum):
 
 
 class Clock(IntEnum):
-    """The time, and the lost processor seconds, of a run."""
+    """The places in `State.clock` of the time, and of the processor seconds lost over all processors and by site."""
 
     NOW = 0
     LOST = 1
@@ -154,7 +154,7 @@ class Inputs(NamedTuple):
 
 @by_reference
 class State(NamedTuple):
-    """The state of a run; allocated by the caller."""
+    """The arrays of a run's state (jobs, tasks, processors, sites) and of its record; the caller allocates them."""
 
     # jobs
     begun: Floats
@@ -240,7 +240,7 @@ def ends_before(inputs: Inputs, state: State, a: int, b: int) -> bool:
 
 @part
 def push(inputs: Inputs, state: State, job: int) -> None:
-    """Push a starting job onto the heap."""
+    """Push a starting job onto the heap of running jobs."""
     heap, k = state.heap, state.counter[Counter.RUNNING]
     state.counter[Counter.RUNNING] += 1
     while k > 0 and ends_before(inputs, state, job, heap[(k - 1) // 2]):
@@ -251,7 +251,7 @@ def push(inputs: Inputs, state: State, job: int) -> None:
 
 @part
 def remove(inputs: Inputs, state: State, place: int) -> int:
-    """Remove and return the job at a place of the heap; place 0 is the next to end."""
+    """Remove and return the job at a place of the heap of running jobs; the job at place 0 ends next."""
     heap = state.heap
     gone = heap[place]
     state.counter[Counter.RUNNING] -= 1
@@ -289,7 +289,7 @@ def note_waiting(state: State, where: int, size: int) -> None:
 
 @inlined
 def note_gone(state: State, where: int, size: int) -> None:
-    """Count a job out that no longer waits there."""
+    """Take a job that no longer waits at a site, or at the grid (the last row), out of the counts."""
     state.counter[Counter.WAITING] -= 1
     state.waiting_of_size[where, size] -= 1
     last = state.waiting_of_size.shape[1]
@@ -302,14 +302,14 @@ def note_gone(state: State, where: int, size: int) -> None:
 
 @inlined
 def add_load(inputs: Inputs, state: State, p: int, job: int) -> None:
-    """Count a task in that waits at a processor."""
+    """Add a waiting task to a processor's number of waiting tasks and to its waiting work."""
     state.queued[p] += 1
     state.backlog[p] += state.left[job]
 
 
 @inlined
 def drop_load(inputs: Inputs, state: State, p: int, job: int) -> None:
-    """Count a task out that no longer waits at a processor."""
+    """Subtract a task from a processor's number of waiting tasks and from its waiting work."""
     state.queued[p] -= 1
     state.backlog[p] = state.backlog[p] - state.left[job] if state.queued[p] > 0 else 0.0
 
@@ -328,7 +328,7 @@ def enqueue(inputs: Inputs, state: State, p: int, task: int) -> None:
 
 @inlined
 def unlink(inputs: Inputs, state: State, p: int, before: int, task: int) -> None:
-    """Remove a task from a processor's queue."""
+    """Remove a task from a processor's queue; `before` is the task ahead of it, NONE for the head."""
     if before == NONE:
         state.head[p] = state.next_task[task]
     else:
@@ -350,7 +350,7 @@ def remaining(state: State, p: int) -> float:
 
 @part
 def run_time(inputs: Inputs, state: State, job: int) -> float:
-    """Return a job's run time where its tasks are placed: pt · 2000/clock of its slowest processor.
+    """Return a job's remaining run time where its tasks are placed: pt · reference clock/clock of its slowest one.
 
     A job of several tasks also pays the latency T(z) = α + z/ρ; a job on several sites, the overhead.
     """

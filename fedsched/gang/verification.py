@@ -1,4 +1,4 @@
-"""Model violations in a GangSchedule, found from its record alone, independently of the kernel that made it."""
+"""Find violations of the model in a GangSchedule, from its record alone, independently of the kernel that made it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _name(schedule: GangSchedule, job: np.integer[Any] | int) -> str:
 
 
 def _stretches(schedule: GangSchedule) -> Iterator[str]:
-    """Check that each task has a processor of its own, on sites that the job may use, not before the job's submit."""
+    """Yield a line for each stretch before its job's submit, on wrong sites, or without a processor for each task."""
     system, workload = schedule.system, schedule.workload
     ends = np.cumsum(system.processors)
     one_site = system.grid != "multi_site" or system.approach == 1
@@ -49,7 +49,10 @@ def _stretches(schedule: GangSchedule) -> Iterator[str]:
 
 
 def _lengths(schedule: GangSchedule) -> Iterator[str]:
-    """Check that a completed job ran once for its service time at its slowest processor; other jobs have no finish."""
+    """Yield a line for each completed job that did not run for its service time, or ran twice at a time.
+
+    Also yield one if jobs are left undone without a note that says why, or if a rejected job has run.
+    """
     system, workload = schedule.system, schedule.workload
     clocks = np.full(system.total, system.reference_clock) if system.clocks is None else np.array(system.clocks)
     ends = np.cumsum(system.processors)
@@ -84,7 +87,7 @@ def _lengths(schedule: GangSchedule) -> Iterator[str]:
 
 
 def _overlaps(schedule: GangSchedule) -> Iterator[str]:
-    """Check that a processor runs one task at a time."""
+    """Yield a line for each task that starts on a processor while another still runs there."""
     stretch = np.repeat(np.arange(schedule.segment_job.size), np.diff(schedule.segment_first))
     where = schedule.segment_processor
     order = np.lexsort((schedule.segment_end[stretch], schedule.segment_start[stretch], where))
@@ -98,9 +101,9 @@ def _overlaps(schedule: GangSchedule) -> Iterator[str]:
 
 
 def _stops(schedule: GangSchedule) -> Iterator[str]:
-    """Check that only gangs are preempted, and only if a local job starts on one of their processors at that instant.
+    """Yield a line for each wrong preemption: of a local job, or of a gang without a local job that takes its place.
 
-    At that instant no processor may be idle that the local job should take instead: on the gang's site, or anywhere.
+    Nor may a processor be idle at that instant that the local job should take instead: on the gang's site, or anywhere.
     """
     done = schedule.segment_end == schedule.finish[schedule.segment_job]
     going_on = schedule.segment_end == schedule.end

@@ -50,7 +50,7 @@ def _precedes(inputs: Inputs, state: State, which: int, a: int, b: int) -> bool:
 
 @part
 def _insert(inputs: Inputs, state: State, which: int, job: int, after: int) -> None:
-    """Insert a job behind the last one that precedes it, searching backwards from `after`."""
+    """Insert a job into its site's list `which`, behind the last job that precedes it, searching back from `after`."""
     site = state.site[job]
     while after != NONE and _precedes(inputs, state, which, job, after):
         after = state.previous_job[which, after]
@@ -83,7 +83,7 @@ def _take_out(state: State, which: int, job: int) -> None:
 
 @part
 def list_job(inputs: Inputs, state: State, job: int) -> None:
-    """Insert a waiting job into its site's lists."""
+    """Insert a waiting job into its site's lists, each at its place in the list's order."""
     site = state.site[job]
     _insert(inputs, state, BY_KEY, job, state.last_job[BY_KEY, site])
     if inputs.rules.by_head == 1:
@@ -100,7 +100,7 @@ def unlist_job(inputs: Inputs, state: State, job: int) -> None:
 
 @part
 def sort_by_expansion(inputs: Inputs, state: State, site: int) -> None:
-    """Sort a site's jobs by their present (pt + wait)/pt; an insertion sort, as they are nearly in order."""
+    """Compute the present (pt + wait)/pt of a site's waiting jobs, and sort its list by it (LXF or SXF)."""
     now = state.clock[Clock.NOW]
     job = state.first_job[BY_KEY, site]
     while job != NONE:
@@ -118,7 +118,7 @@ def sort_by_expansion(inputs: Inputs, state: State, site: int) -> None:
 
 @part
 def wait_at_queues(inputs: Inputs, state: State, job: int) -> None:
-    """Queue a placed job at its processors."""
+    """Queue a placed job at its processors, and enter it in its site's counts and lists of waiting jobs."""
     for task in range(inputs.offset[job], inputs.offset[job + 1]):
         add_load(inputs, state, state.placed[task], job)
     note_waiting(state, state.site[job], inputs.size[job])
@@ -127,7 +127,7 @@ def wait_at_queues(inputs: Inputs, state: State, job: int) -> None:
 
 @part
 def start_waiting(inputs: Inputs, state: State, job: int) -> None:
-    """Start a waiting job where its tasks are placed."""
+    """Start a waiting job where its tasks are placed, and remove it from queues, lists and reservations."""
     for task in range(inputs.offset[job], inputs.offset[job + 1]):
         p = state.placed[task]
         drop_load(inputs, state, p, job)
@@ -144,7 +144,10 @@ def start_waiting(inputs: Inputs, state: State, job: int) -> None:
 
 @inlined
 def open_to_job(inputs: Inputs, state: State, p: int, job: int) -> bool:
-    """Return whether a processor is idle and open to a job; a reserved one is so to its gang and priority jobs only."""
+    """Return whether a processor is idle and open to a job.
+
+    A processor that is reserved for a gang is open only to that gang, and to local jobs with priority.
+    """
     if state.running[p] != NONE:
         return False
     if state.held_for[p] == NONE or state.held_for[p] == job:
