@@ -152,7 +152,7 @@ __all__ = [
 
 
 class _Package(ModuleType):
-    """The package's own type: a verb's name stays the function where its module bears the same name."""
+    """The type of the package: `fedsched.simulate` stays the function even if the module of that name is imported."""
 
     def __setattr__(self, name: str, value: object) -> None:
         # Importing fedsched.simulate makes Python bind that module here, over the function of that name.

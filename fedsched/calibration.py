@@ -1,4 +1,4 @@
-"""Task bandwidths calibrated by simulation to a wanted share of jobs that meet saturation."""
+"""Choose tasks' bandwidths, by repeated simulation, so that a wanted share of jobs meets saturated uplinks."""
 
 from __future__ import annotations
 

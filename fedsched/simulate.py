@@ -71,7 +71,7 @@ def prepare(
     t0: float | None = None,
     running: RunningJobs | None = None,
 ) -> Simulation:
-    """Return the run of `simulate` before its first event, to be advanced step by step and inspected.
+    """Return a `Simulation` before its first event, which can be advanced step by step and inspected.
 
     The parameters are those of `simulate`.
 
@@ -119,9 +119,9 @@ def begun(
     running: RunningJobs | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Simulation:
-    """Return the run of a policy on jobs and nodes that are packed into arrays already.
+    """Return the `Simulation` of a policy, ready to start, on jobs and nodes that are packed into arrays already.
 
-    `progress` is called while a list heuristic binds jobs to nodes, before the simulation starts.
+    A list heuristic binds the jobs to nodes here; `progress` is called meanwhile.
     """
     seen = reading.seen(workload)
     if isinstance(policy, ListHeuristic):
@@ -144,7 +144,7 @@ def begun(
 def _open_shapes(
     workload: Workload, cluster: Federation, reading: Reading, caps: NDArray[np.int64] | None
 ) -> OpenShapes | None:
-    """Return the shapes from which a list heuristic chooses for each job; None if it has no choice."""
+    """Return the shapes from which a list heuristic chooses for each job; None if the reading leaves it no choice."""
     if not reading.chooses_late(workload):
         return None
     possible = possible_shapes(workload, cluster, caps)
@@ -162,7 +162,7 @@ def _in_these(
 
 
 def to_the_end(run: Simulation, progress: Callable[[int, int], None] | None = None) -> Schedule:
-    """Run to the end, or until Ctrl-C, and return the schedule."""
+    """Advance a simulation to its end, or until Ctrl-C, and return the schedule made so far."""
     with contextlib.suppress(KeyboardInterrupt):
         run.advance(progress=progress)
     return run.schedule()

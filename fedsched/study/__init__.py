@@ -1,4 +1,4 @@
-"""What-if studies: scenarios on one log or dump beside the present one, and which users gain and lose."""
+"""What-if studies: simulate scenarios on one log or dump, and compare each with the present state, also by user."""
 
 from fedsched.study.changes import change_of as change_of
 from fedsched.study.changes import scenarios_of as scenarios_of

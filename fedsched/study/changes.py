@@ -1,4 +1,4 @@
-"""Changes of a case in words: policy=fcfs, nodes=+20%, set.bf_interval=60, partition=debug>main, power=always, …"""
+"""Apply changes in words, such as policy=fcfs, nodes=+20% or set.bf_interval=60, to a case of a study."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ _LENGTH = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_80
 
 
 def scenarios_of(given: object) -> dict[str, Change]:
-    """Return the change of each scenario by name; a change without a name is named by its words or its function."""
+    """Return a mapping from scenarios' names to changes; a change without a name is named by its words or function.
+
+    `given` is one change, a list of changes, or a mapping. Raise if two names are equal.
+    """
     if isinstance(given, Mapping):
         pairs = list(given.items())
     else:
@@ -152,7 +155,7 @@ def _set(case: Case, name: str, value: str) -> Case:
 
 
 def _check_decides(name: str, value: str) -> None:
-    """Raise if a parameter changes nothing here: Slurm has none of that name, or it is not modelled."""
+    """Raise if setting a parameter of slurm.conf changes nothing: it does not exist in Slurm, or is not modelled."""
     tables = (KEYS[SCHEDULER], KEYS[GLOBAL])
     decides = (Treatment.MODELLED, Treatment.BY_WORD)
     known = {key.name for keys in tables for small, key in keys.items() if key.standing in decides
@@ -221,7 +224,10 @@ def _moved(case: Case, value: str) -> Case:
 
 
 def _estimated(case: Case, value: str) -> Case:
-    """Return the case with other requested times: the exact run times, or the present ones times a factor."""
+    """Return the case with other requested times: the exact run times, or the present ones times a factor.
+
+    A requested time does not become shorter than the run time.
+    """
     workload = case.workload
     if value == "exact":
         return replace(case, workload=replace(workload, estimate=workload.runtime))
@@ -233,7 +239,7 @@ def _estimated(case: Case, value: str) -> Case:
 
 
 def _closed(case: Case, value: str) -> Case:
-    """Return the case with all nodes in maintenance over a span since the first submit, as 1d..1.5d."""
+    """Return the case with all nodes in maintenance over a span such as 1d..1.5d, counted from the first submit."""
     match = _SPAN.fullmatch(value)
     if match is None:
         raise FieldError("{maintenance}={!r} must be a span from the first submit on, as 36h..44h or 2d..2.5d.", value)

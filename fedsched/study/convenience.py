@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class StudyConvenience:
-    """The method of `Study` that writes a page."""
+    """The base class of `Study` with its method that writes an HTML page."""
 
     __slots__ = ()
 

@@ -48,7 +48,7 @@ def study(
     seed: int | None = 0,
     told: Callable[[str], None] | None = None,
 ) -> Study:
-    """Simulate scenarios and the present state ("as it is") on the same jobs.
+    """Simulate scenarios and the present state ("as it is") on the same jobs, and return a `Study` of the outcomes.
 
     Parameters
     ----------
@@ -133,13 +133,16 @@ def _recorded(case: Case, outcome: Outcome) -> Recorded | None:
 
 
 def _names(workload: Workload) -> dict[int, str]:
-    """Return the users' names, from the jobs' labels."""
+    """Return the users' names by user number, from the jobs' labels; empty if jobs have none."""
     called = {} if workload.labels is None else workload.labels.texts
     return dict(zip(workload.user.tolist(), called.get("user", np.zeros(0)).tolist(), strict=False))
 
 
 def _common(cases: Mapping[str, Case]) -> tuple[NDArray[np.int64], list[str]]:
-    """Return the jobs that fit in every scenario, and a note on how many do not."""
+    """Return the rows of the jobs that fit in every scenario, and a list with a note on how many do not, if any.
+
+    Raise TraceError if a scenario lacks jobs, or if no job fits.
+    """
     start = next(iter(cases.values()))
     jobs = len(start.workload)
     stay = np.ones(jobs, dtype=np.bool_)
@@ -199,7 +202,7 @@ def _simulated(case: Case) -> Schedule:
 
 
 def _each_alone(case: Case, *, energy: bool) -> tuple[NDArray[np.float64], NDArray[np.float64], str, float]:
-    """Return starts, finishes, policy and energy in joules with a separate queue on each cluster.
+    """Simulate each cluster alone with its own jobs; return starts, finishes, the policy's name, and energy in joules.
 
     The energy is 0 unless `energy` is set.
     """

@@ -1,4 +1,4 @@
-"""Machines with more or fewer nodes: node groups, partitions and a slurm.conf's hosts change in proportion."""
+"""Give a machine more or fewer nodes: node groups, partitions and a slurm.conf's hosts change in proportion."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ def resized(case: Case, text: str) -> Case:
     """Return the case on a machine of another size, with its kinds of nodes in the same proportion.
 
     `text` is a size as in `node_count`. A name before it, as in gpu:+4, limits the change to some nodes. Under policy
-    slurm these are the nodes of a partition or with a feature, under other policies those of a cluster.
+    slurm these are the nodes of a partition or with a feature, under other policies those of a cluster. Downtimes that
+    name single nodes are left out, with a note.
     """
     machine = case.federation
     chosen, _, size = text.strip().rpartition(":")
@@ -160,7 +161,7 @@ def _side_by_side(federation: Federation) -> tuple[Partition, ...]:
 
 
 def _stretched(text: str, old: int, new: int, where: str) -> str:
-    """Return ranges of `old` nodes scaled to `new` nodes."""
+    """Return the text of node ranges in a cluster of `old` nodes, scaled to `new` nodes; `all` stays as it is."""
     found = []
     for first, last in ranges_of(text, where):
         if last < 0:

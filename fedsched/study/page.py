@@ -24,7 +24,7 @@ HEADS = ("mean wait", "median", "95 % wait at most", "bounded slowdown", "nodes 
 
 
 def write(study: Study, path: str | PathLike[str], *, title: str = "", repeat: str = "") -> None:
-    """Write the page; after an error the file is unchanged."""
+    """Write the HTML page about a study to a file; after an error the file is unchanged."""
     text = page(study, title=title, repeat=repeat)
     with atomic_text(path) as out:
         out.write(text)
@@ -79,14 +79,14 @@ def told(interval: Interval) -> str:
 
 
 def signed(seconds: float) -> str:
-    """Return a duration with its sign."""
+    """Return a duration in words with its sign; a dash for NaN."""
     if seconds != seconds:
         return "–"
     return f"{'−' if seconds < 0 else '+'}{duration(abs(seconds))}"
 
 
 def page(study: Study, *, title: str = "", repeat: str = "") -> str:
-    """Return the page as HTML."""
+    """Return the text of the HTML page about a study."""
     heading = title or f"What if: {counted(len(study.scenarios), 'scenario')}"
     unit = "weeks" if study.days_of_block == 7 else "days"
     heads = ["scenario", "nodes", *HEADS, "mean wait, difference", "no schedule is below"]
@@ -117,7 +117,7 @@ def page(study: Study, *, title: str = "", repeat: str = "") -> str:
 
 
 def differences(study: Study, ax: Any = None) -> Any:
-    """Return the axes with each scenario's difference of mean waits, and its interval."""
+    """Draw each scenario's difference of mean waits in hours, with its interval, and return the axes."""
     ax = style.axes(ax, size=(6.5, 1.2 + 0.35 * len(study.scenarios)))
     found = [study.difference(one) for one in study.scenarios]
     for k, (value, low, high) in enumerate(found):

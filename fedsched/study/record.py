@@ -27,7 +27,7 @@ BETTER = 60.0  # seconds by which a wait must change to count as less or more
 
 
 class Interval(NamedTuple):
-    """A difference to the present scenario with its 95 % interval by resampling; the interval is NaN below 4 blocks."""
+    """A change of the mean wait, in seconds, with its 95 % interval by resampling (NaN with fewer than 4 blocks)."""
 
     value: float
     low: float
@@ -40,7 +40,7 @@ class Interval(NamedTuple):
 
 
 class Share(NamedTuple):
-    """How many of a group of users or jobs wait less and more, and the mean change of their waits in seconds."""
+    """How many of a group of users or jobs wait over a minute less or more, and the mean change of waits in seconds."""
 
     name: str
     of: int
@@ -50,7 +50,10 @@ class Share(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """Jobs that started within a record: how many, and their mean waits recorded and simulated; `later`: all others."""
+    """The jobs that started within a record: their number, recorded mean wait and simulated mean wait, in seconds.
+
+    `later` is the number of all other jobs.
+    """
 
     jobs: int
     wait: float
@@ -84,7 +87,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Study(StudyConvenience):
-    """The outcomes of a study.
+    """The result of `study`: the outcomes of the present state and of each scenario, on the same jobs.
 
     Parameters
     ----------
@@ -136,11 +139,14 @@ class Study(StudyConvenience):
 
     @property
     def blocks(self) -> int:
-        """Return the number of weeks, or days, to resample."""
+        """Return the number of blocks (weeks, or days) that resampling draws from."""
         return int(self.block.max(initial=-1)) + 1
 
     def difference(self, outcome: Outcome) -> Interval:
-        """Return the change of the mean wait with its interval, over the jobs that start in both scenarios."""
+        """Return the change of the mean wait from the present state to a scenario, in seconds, with its interval.
+
+        It is over the jobs that start in both; NaN if there are none.
+        """
         both = ~np.isnan(outcome.wait) & ~np.isnan(self.base.wait)
         change = (outcome.wait - self.base.wait)[both]
         if not change.size:
@@ -157,7 +163,7 @@ class Study(StudyConvenience):
         return Interval(float(change.mean()), float(low), float(high))
 
     def by_size(self, outcome: Outcome) -> list[Share]:
-        """Return for each class of job sizes how many jobs wait less and more than at present."""
+        """Return, for each class of job sizes that occurs, how many jobs wait less and more than at present."""
         limits = [1]
         while limits[-1] < self.size.max(initial=1):
             limits.append(limits[-1] * 4)
@@ -175,7 +181,7 @@ class Study(StudyConvenience):
                      float(means.mean()) if means.size else float("nan"))  # fmt: skip
 
     def paying(self, outcome: Outcome, most: int = 5) -> list[tuple[int, int, float]]:
-        """Return the users with the largest increases of mean wait: user, jobs, seconds.
+        """Return the users with the largest increases of mean wait, above a minute: user, number of jobs, seconds.
 
         Parameters
         ----------
@@ -238,7 +244,7 @@ def figures_of(
 
 
 def blocks_of(submit: Column) -> tuple[NDArray[np.int64], int]:
-    """Return the week of each job, or its day if there are fewer than four weeks, and the block's length in days."""
+    """Return the number of each job's week (its day, if there are fewer than four weeks), and 7 or 1 days a block."""
     first = submit.min(initial=np.inf)
     for length in (WEEK, DAY):
         which = np.floor((submit - first) / length).astype(np.int64)

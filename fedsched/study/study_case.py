@@ -1,4 +1,4 @@
-"""A case of a study: jobs, a machine and a policy."""
+"""Cases of a study: each has the jobs, the machine and the policy that one scenario simulates."""
 
 from __future__ import annotations
 
@@ -62,16 +62,16 @@ class Case:
 
     @property
     def compared(self) -> NDArray[np.bool_]:
-        """Return which jobs' waits are compared."""
+        """Return, for each job, whether its wait is compared."""
         return np.ones(len(self.workload), dtype=np.bool_) if self.counted is None else self.counted
 
     def take(self, rows: NDArray[np.int64]) -> Case:
-        """Return the case with only these jobs."""
+        """Return a copy of the case with only the jobs in these rows."""
         began = None if self.began is None else self.began[rows]
         return replace(self, workload=self.workload.take(rows), counted=self.compared[rows], began=began)
 
     def noted(self, note: str) -> Case:
-        """Return the case with one more note."""
+        """Return a copy of the case with one more note."""
         return replace(self, notes=(*self.notes, note))
 
 

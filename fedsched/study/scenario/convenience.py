@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class ScenarioConvenience:
-    """Methods of `Scenario` that read and write files."""
+    """The base class of `Scenario` with its methods that read and write files."""
 
     __slots__ = ()
 

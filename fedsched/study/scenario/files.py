@@ -1,4 +1,4 @@
-"""Scenarios as TOML: one table for each part, with the values that differ from the defaults."""
+"""Read and write scenarios as TOML: one table for each part, with the values that differ from the defaults."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ OF_SEARCH = ("method", "window", "evaluations", "every", "objective")
 
 
 class NotOfPolicyError(FieldError):
-    """A setting does not go with the policy; it is the first of `fields`."""
+    """The error that a setting does not go with the policy; the setting's name is the first of `fields`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,16 +79,16 @@ class PolicyChoice:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Return the files that are read."""
+        """Return the paths of the files that the policy reads: conf, accounts and clocks."""
         return tuple(filter(None, (self.conf, *self.assoc, self.clocks)))
 
     def given(self, names: Sequence[str]) -> dict[str, Any]:
-        """Return those of these fields that are set."""
+        """Return the values of the named fields by name, without those that are not set (None or ())."""
         return {name: value for name in names if (value := getattr(self, name)) not in (None, ())}
 
     @property
     def shared(self) -> NodeSharing | None:
-        """Return how nodes are shared; None: each task has its own node."""
+        """Return how jobs share nodes; None: each task has its own node. Raise for a reservation without sharing."""
         if self.sharing is None:
             if self.reservation is not None:
                 raise NotOfPolicyError("{reservation} {} goes with {sharing}; leave it out.", self.reservation)
@@ -98,7 +98,7 @@ class PolicyChoice:
         return NodeSharing(**{**self.given(("reservation",)), "choice": self.sharing})
 
     def policy(self, *, seed: int = 0, checkpoint: str | PathLike[str] | None = None) -> Policy | Slurm:
-        """Return the policy; a rolling one uses the seed and the checkpoint file.
+        """Return the policy to simulate; raise NotOfPolicyError for a setting that does not go with it.
 
         Parameters
         ----------

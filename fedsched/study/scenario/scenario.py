@@ -1,4 +1,4 @@
-"""Scenario: everything that a simulation needs, in one object."""
+"""Scenario: everything that a simulation needs (jobs, machine, policy, reading), in one object."""
 
 from __future__ import annotations
 
@@ -71,15 +71,15 @@ class Scenario(ScenarioConvenience):
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Return the files that the scenario reads."""
+        """Return the paths of all files that the scenario reads: of its jobs, its machine and its policy."""
         return (*self.jobs.sources, *self.machine.sources, *self.policy.sources)
 
     def workload(self) -> Workload:
-        """Return the jobs, read or made."""
+        """Return the jobs, read from the log or generated with the scenario's seed."""
         return self.jobs.workload(self.seed)
 
     def cluster(self, workload: Workload) -> Federation:
-        """Return the federation that these jobs run on."""
+        """Return the federation that these jobs run on; by default that of the policy's slurm.conf, else of the log."""
         machine = self.machine
         if self.policy.conf is not None and machine.federation is None and machine.nodes is None:
             machine = replace(machine, federation=self.policy.conf)

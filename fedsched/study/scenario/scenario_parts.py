@@ -40,7 +40,7 @@ Estimates = Literal["exact", "tsafrir"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Log:
-    """Jobs of a file: which file, how it is read, and which of its jobs are taken.
+    """The jobs of a log: which file, how it is read, and which of its jobs are used.
 
     Parameters
     ----------
@@ -107,24 +107,24 @@ class Log:
 
     @property
     def ships(self) -> bool:
-        """Return whether this names a shipped log rather than a file."""
+        """Return whether `file` is the name of a shipped log rather than a path."""
         return names_shipped(self.file)
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Return the files that are read."""
+        """Return the path of the log; empty for a shipped log or the standard input."""
         return () if self.ships or self.file == STDIN else (self.file,)
 
     @property
     def options(self) -> dict[str, Any]:
-        """Return the arguments of `fedsched.read` beside file and format."""
+        """Return the given options as arguments of `fedsched.read`, without file and format."""
         said = {name: getattr(self, name) for name in _AS_GIVEN}
         said = {name: value for name, value in said.items() if value is not None}
         words = {name: word for name in ("sites", "queues") if (word := getattr(self, name)) is not None}
         return said | {name: None if word == "none" else word for name, word in words.items()}
 
     def workload(self, seed: int = 0) -> Workload:
-        """Return the jobs."""
+        """Read the log and return the jobs that these settings leave; the seed draws the sample."""
         from fedsched.io import read
 
         found = read(self.file, self.format, **self.options)
@@ -182,7 +182,7 @@ class Made:
         return ()
 
     def workload(self, seed: int = 0) -> Workload:
-        """Return the jobs."""
+        """Return the jobs that the model draws with this seed."""
         from fedsched import generate
 
         if self.model == "lublin":
@@ -288,7 +288,7 @@ class Machine:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Return the files that are read."""
+        """Return the paths of the files that describe the machine, its calendar, its signals and its caps."""
         own = isinstance(self.federation, str) and self.federation != STDIN and not names_shipped(self.federation)
         signals = (*(one.rpartition("=")[2] for one in self._signal_files), *cap_files(self.cap))
         named = tuple(filter(None, (self.partitions, self.calendar, self.hosts)))
@@ -299,7 +299,7 @@ class Machine:
         return self.tariff + self.carbon + self.tariff_forecast + self.carbon_forecast
 
     def cluster(self, workload: Workload | None = None) -> Federation:
-        """Return the federation; by default the machine of the workload's log."""
+        """Return the federation with all replacements; by default, it begins with the machine of the workload's log."""
         from fedsched.io.platforms.toml import read_partitions
         from fedsched.io.tables.downtimes import read_calendar
         from fedsched.model.power.switching import power_saving_named
@@ -352,7 +352,7 @@ class Machine:
 
 
 def bytes_a_second(given: str | float, field: str) -> float:
-    """Return a text like 1.25G as bytes a second; k, M, G and T are powers of 1000."""
+    """Return a text like 1.25G as bytes a second (k, M, G, T: powers of 1000); raise FieldError for other texts."""
     text = str(given)
     rate = rate_of(text)
     if rate is None:
@@ -363,7 +363,7 @@ def bytes_a_second(given: str | float, field: str) -> float:
 
 
 def _sending(jobs: Workload, communication: str | float | None) -> Workload:
-    """Return the jobs, with communication drawn if a median is given."""
+    """Return the jobs, with communication drawn at random if its median in bytes a second is given."""
     if communication is None:
         return jobs
     return jobs.with_communication(bandwidth=bytes_a_second(communication, "communication"))
@@ -411,6 +411,6 @@ def _check_choice(name: str, value: object, known: Sequence[str]) -> None:
 
 
 def words_of(part: object) -> dict[str, Any]:
-    """Return the fields of a part that differ from their defaults."""
+    """Return, by name, the values of a part's fields that differ from their defaults."""
     usual = {field.name: field.default for field in fields(part)}  # type: ignore[arg-type]
     return {name: getattr(part, name) for name in usual if getattr(part, name) != usual[name]}

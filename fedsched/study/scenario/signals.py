@@ -1,4 +1,4 @@
-"""Signals given as texts, for all clusters or for one: prices, carbon, their forecasts, and power caps (80%, 50kW)."""
+"""Make signals of texts, for all clusters or for one: prices, carbon, their forecasts, and power caps (80%, 50kW)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OPTION_OF = {"price": "tariff", "carbon": "carbon"}
 
 
 class Told(NamedTuple):
-    """How files of signals are read: the jobs, the origin and zone of times, and what holds after the file's end."""
+    """The settings for reading files of signals: the jobs, the times' origin and zone, and the values after the end."""
 
     workload: Workload | None
     origin: str | None
@@ -34,7 +34,7 @@ class Told(NamedTuple):
         return [self.signal(file, USUAL_UNITS[kind], cluster) for cluster, _, file in told]
 
     def signal(self, file: str, unit: str, cluster: str) -> Signal:
-        """Return the signal in a file."""
+        """Return the signal in a file, in this unit and for this cluster ("" for all)."""
         from fedsched.io.tables.signals import read_signal
 
         zone, beyond = self.zone or "UTC", self.beyond or "refuse"
@@ -44,7 +44,10 @@ class Told(NamedTuple):
 
 
 def with_forecasts(signals: list[Signal], forecasts: list[Signal]) -> list[Signal]:
-    """Return the signals with forecasts added, each to the signal of its kind and cluster."""
+    """Return the list of signals, changed in place: each forecast is added to the signal of its kind and cluster.
+
+    Raise FieldError if there is no such signal.
+    """
     for forecast in forecasts:
         place = [k for k, one in enumerate(signals) if (one.kind, one.cluster) == (forecast.kind, forecast.cluster)]
         if not place:
@@ -62,13 +65,16 @@ _AMOUNT = re.compile(r"(\d+(?:\.\d*)?)\s?(%|W|kW|MW|)", re.ASCII)
 
 
 def cap_files(caps: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the files that caps name."""
+    """Return the paths of the files that caps name; caps that are amounts or "none" name none."""
     told = (one.rpartition("=")[2] for one in caps)
     return tuple(one for one in told if one != NONE and not _AMOUNT.fullmatch(one))
 
 
 def caps_told(caps: tuple[str, ...], federation: Federation, files: Told) -> list[Signal]:
-    """Return the caps given as texts; a percentage is of the power of all busy nodes, of one cluster or of all."""
+    """Return the signals of caps given as texts, in watts: amounts, percentages, or files; [] for "none".
+
+    A percentage is of the power of all busy nodes, of one cluster or of all.
+    """
     from fedsched.model.power.power_cap import most_drawn
     from fedsched.model.time.signal import Signal
 
