@@ -1,4 +1,4 @@
-"""compare(): runs methods on instances with seeds; a file of runs lets an interrupted comparison continue."""
+"""The function `compare`, which runs methods on instances with seeds; a file of runs lets it continue later."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def compare(
     retry: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Comparison:
-    """Return the runs of every method on every instance with every seed; deterministic methods run once.
+    """Run every method on every instance with every seed, deterministic methods once, and return a `Comparison`.
 
     If several methods coincide, as ga, ga-mf and ga-ea do if objectives are named, only the first is run, with a note.
 
@@ -205,7 +205,7 @@ def _tasks(
 
 
 def _is_deterministic(entrant: Entrant, instance: Comparable) -> bool:
-    """Return whether every seed gives the same run: neither the method nor the instance draws by it."""
+    """Return whether every seed gives the same run: neither the method nor the instance uses the seed."""
     return getattr(entrant, "deterministic", False) and not getattr(instance, "drawn", False)
 
 

@@ -1,4 +1,4 @@
-"""simulate(): runs a policy on a workload and a federation."""
+"""The function `simulate`, which runs a policy on a workload and a federation, and `prepare` for runs step by step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The `fedsched` command: reads input, calls the library and prints; the library alone can do all of it."""
+"""The command line `fedsched`: its commands read input, call the library and print; the library can do all of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parser of the command line: the commands with their modules, options of several names, examples in the help."""
+"""Build the parser of the command line: commands with their modules, options of several names, examples in the help."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Methods of `Comparison` that use tables, pictures and reports."""
+"""The methods of `Comparison` that make summaries, frames, pictures and reports, as a base class of it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Quality of fronts: hypervolume, IGD+ and both epsilons relative to the best known front.
 
-The best known front of a problem (an instance, or the problem that a seed draws) is the set of non-dominated points
-among all its runs. Objectives are scaled so that this front's best and worst values are 0 and 1, and volumes are
-measured up to 1.1 in each, so that its ends count too. A run far from the front has volume 0, and does not change the
+A problem is an instance, or what a seed draws of it. Its best known front is the set of non-dominated points among all
+its runs. Objectives are scaled so that this front's best and worst values are 0 and 1. Volumes are measured up to 1.1
+in each objective, so that the front's ends count too. A run far from the front has volume 0, and does not change the
 figures of other runs. If the front is nearly a point (idle power dominates), its worst value is taken to be a twentieth
 above its best. The multiplicative epsilon uses unscaled objectives.
 """

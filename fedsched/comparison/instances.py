@@ -47,7 +47,7 @@ class Comparable(Protocol):
 
     @property
     def objectives(self) -> tuple[str, ...]:
-        """Return the names of the values that a run gives."""
+        """Return the names of the objectives: the values that each run gives, to be minimised or maximised."""
         ...
 
     @property

@@ -193,7 +193,7 @@ class Comparison(ComparisonConvenience):
 
     @property
     def failed(self) -> tuple[RunRecord, ...]:
-        """Return the runs that failed."""
+        """Return the records of the runs that failed."""
         return tuple(record for record in self.records if record.error)
 
     def values(self, objective: str | None = None) -> dict[str, dict[str, NDArray[np.float64]]]:
@@ -242,7 +242,7 @@ class Comparison(ComparisonConvenience):
         return self.scores(measure, by=by).average_ranks()
 
     def friedman(self, measure: str | None = None, *, by: Blocks = "instance") -> Friedman:
-        """Return the test of whether any two methods differ.
+        """Return Friedman's test of whether any two methods differ.
 
         Parameters
         ----------

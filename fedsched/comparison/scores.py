@@ -62,7 +62,7 @@ class Scores:
         return "instance" if all(seed is None for _, seed in self.blocks) else "run"
 
     def ranks(self) -> NDArray[np.float64]:
-        """Return the ranks within each block, 1 the best, ties averaged."""
+        """Return the methods' ranks within each block, a row per block: 1 is the best, ties are averaged."""
         from scipy.stats import rankdata
 
         return np.asarray(rankdata(self.values, axis=1), dtype=np.float64)

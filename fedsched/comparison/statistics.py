@@ -121,7 +121,7 @@ class Pair:
 
     @property
     def size(self) -> str:
-        """Return the size of the effect in words."""
+        """Return the size of the effect A12 in words: "large", "medium", "small" or "negligible"."""
         away = 0.5 + abs(self.a12 - 0.5)
         return next(name for limit, name in SIZES if away >= limit - 1e-12)
 

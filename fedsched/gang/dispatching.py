@@ -19,7 +19,7 @@ ANY, IDLE, RUNS_GANG = constant(0), constant(1), constant(2)  # the processors t
 
 @part
 def tasks_at(inputs: Inputs, state: State, site: int) -> int:
-    """Return the number of tasks that wait or run at a site: eq. 1 before the division by the processors."""
+    """Return the number of tasks that wait or run at a site: the load of eq. 1 times the number of processors."""
     count = 0
     for p in range(inputs.site_first[site], inputs.site_first[site + 1]):
         count += state.queued[p]
@@ -64,7 +64,7 @@ def choose_site(inputs: Inputs, state: State, job: int, at_random: bool) -> int:
 
 @inlined
 def weight_of(inputs: Inputs, state: State, job: int, p: int) -> float:
-    """Return the local dispatcher's sort key of a processor, ascending; ties by number."""
+    """Return the key of a processor by the site's dispatch rule; processors with lower keys get tasks first."""
     rule = inputs.rules.dispatch
     busy = state.running[p] != NONE
     if rule == Dispatch.OLB:  # shuffle(idle) + shuffle(busy)

@@ -45,7 +45,10 @@ def _start_if_idle(inputs: Inputs, state: State, job: int) -> bool:
 
 @part
 def _serve(inputs: Inputs, state: State, p: int) -> None:
-    """Start the head of an idle processor's queue, or backfill the first local job that may overtake a gang."""
+    """Start the job at the head of an idle processor's queue; if it is a gang that cannot start, backfill.
+
+    The first local job that may overtake the gang is then started.
+    """
     first = state.head[p]
     if first == NONE:
         return

@@ -207,7 +207,7 @@ class Pinto2019:
         return _drawn_jobs(sizes, 32, self, processors=384, seed=seed)
 
     def run(self, seed: int = 0) -> GangSchedule:
-        """Return one run of the experiment."""
+        """Return the schedule of one run of the experiment, with jobs, clocks and ties drawn by the seed."""
         return simulate(self.workload(seed), self.system(seed), seed=seed)
 
 
@@ -284,7 +284,7 @@ class Pinto2014:
         return _drawn_jobs(_sizes_2014(), 16, self, processors=96, seed=seed)
 
     def run(self, seed: int = 0) -> GangSchedule:
-        """Return one run of the experiment."""
+        """Return the schedule of one run of the experiment, with jobs, clocks and ties drawn by the seed."""
         return simulate(self.workload(seed), self.system(seed), seed=seed)
 
 

@@ -47,12 +47,12 @@ class Interval:
 
     @property
     def low(self) -> float:
-        """Return the lower end."""
+        """Return the lower end of the interval."""
         return self.mean - self.half_width
 
     @property
     def high(self) -> float:
-        """Return the upper end."""
+        """Return the upper end of the interval."""
         return self.mean + self.half_width
 
     def __str__(self) -> str:

@@ -32,7 +32,7 @@ def simulate(
     time_limit: float = math.inf,
     seed: int = 0,
 ) -> GangSchedule:
-    """Return what happens to the workload on the system: when and where every job runs.
+    """Simulate a workload on a gang system, and return the GangSchedule: when and where every job runs.
 
     A job of one task is a local job. Its site is its `origin`; without one the system chooses. Under
     `grid="multi_site"` a job of one task without an origin arrives at the grid as a gang of one. Every other job is a

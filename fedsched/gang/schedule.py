@@ -169,7 +169,7 @@ class GangSchedule:
 
     @property
     def completed(self) -> Flags:
-        """Return which jobs are done."""
+        """Return, for each job, whether it is done."""
         return ~np.isnan(self.finish)
 
     @property

@@ -23,7 +23,7 @@ S2 = np.uint64(2)
 
 
 class Grid(IntEnum):
-    """How a gang finds its site."""
+    """How a gang finds its site: over all sites (approaches 1 to 3), the least loaded site, or a random one."""
 
     MULTI_SITE = 0
     LOAD = 1
@@ -31,7 +31,7 @@ class Grid(IntEnum):
 
 
 class Dispatch(IntEnum):
-    """How a gang finds its processors within the site."""
+    """How a gang finds its processors in a site: by remaining time, idleness, or waiting tasks or time (GangSystem)."""
 
     LEAST_REMAINING = 0
     OLB = 1
@@ -41,7 +41,7 @@ class Dispatch(IntEnum):
 
 
 class Routing(IntEnum):
-    """How a local job finds its processor."""
+    """How a local job finds its processor: fewest waiting tasks, an idle one, the fastest idle one, or as a gang."""
 
     SHORTEST_WAITING = 0
     IDLE_FIRST = 1
@@ -50,7 +50,7 @@ class Routing(IntEnum):
 
 
 class LocalSite(IntEnum):
-    """Where a local job without a site of its own goes."""
+    """Where a local job without a site of its own goes: to a site chosen as for a gang, a random site, or any site."""
 
     GRID = 0
     RANDOM = 1
@@ -58,7 +58,7 @@ class LocalSite(IntEnum):
 
 
 class Discipline(IntEnum):
-    """The priority among waiting jobs."""
+    """The order of waiting jobs: by arrival, smallest or largest first, or by largest or smallest expansion factor."""
 
     FCFS = 0
     AFCFS = 1
@@ -109,7 +109,7 @@ class Clock(IntEnum):
 
 @by_reference
 class Rules(NamedTuple):
-    """The system's rules, as numbers."""
+    """The rules of a GangSystem as numbers, for the kernels."""
 
     grid: int
     approach: int

@@ -34,7 +34,7 @@ class SlotList(NamedTuple):
 
 @by_reference
 class Needs(NamedTuple):
-    """The requests of a batch, and their lengths and costs on every node."""
+    """The requests of a batch as arrays, with each job's length, cost and energy on every node, and nodes' prices."""
 
     nodes: Ints  # m, per job
     budget: Floats
@@ -156,7 +156,7 @@ def scratch(needs: Needs, slots: SlotList) -> Scratch:
 
 
 def empty_windows(rows: int, widest: int) -> Found:
-    """Return empty arrays for this many windows of up to `widest` nodes."""
+    """Return `Found` arrays without windows, with rows for this many windows of up to `widest` nodes."""
     return Found(
         np.zeros(rows, np.int64),
         np.zeros((rows, len(Figure))),

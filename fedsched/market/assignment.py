@@ -215,7 +215,7 @@ class Assignment:
 
 
 class Builder:
-    """Collects windows of a batch from several searches and choices, and makes an assignment of them."""
+    """The windows of a batch collected so far, from several searches; `finished` makes an assignment of them."""
 
     def __init__(self, batch: Sequence[Request], environment: Environment, needs: Needs) -> None:
         jobs = len(batch)

@@ -164,7 +164,7 @@ def _figures(code: Problem, time: Floats, cost: Floats) -> tuple[Floats, Floats]
 
 
 class _Table:
-    """The recursion's table f_i(g) for expenses rounded one way, and the combination that follows from it."""
+    """The recursion's table f_i(g) for expenses in whole cells of the grid (`steps`), and the combination it yields."""
 
     def __init__(self, begin: Ints, value: Floats, expense: Floats, steps: Ints, grid: int) -> None:
         from fedsched.market.recursion import recur, trace

@@ -173,7 +173,7 @@ class Flow:
 
     @property
     def waiting(self) -> Bools:
-        """Return which jobs wait at the end."""
+        """Return, for each job, whether it still waits at the end of the flow."""
         return (self.served < 0) & (self.gone < 0)
 
     @property
@@ -221,7 +221,7 @@ class Flow:
         )
 
     def totals(self) -> FlowTotals:
-        """Return the totals of the whole flow."""
+        """Return the numbers of jobs and the means over the whole flow; NaN for means if no job was served."""
         done = self.served >= 0
 
         def mean(values: NDArray[np.generic], rows: Bools = done) -> float:
@@ -274,7 +274,7 @@ def schedule_flow(
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Flow:
-    """Return what happens to jobs that arrive over successive scheduling cycles.
+    """Schedule jobs that arrive over successive cycles, and return the `Flow`: what happened to each job.
 
     Cycle c begins `c · period` after the environment's begin and sees its slots for the next `horizon`. New local tasks
     come into sight with time, and windows sold by earlier cycles stay sold. Jobs without a window wait.

@@ -136,7 +136,7 @@ def users(assignment: Assignment) -> Users:
 
 
 def owners(assignment: Assignment) -> Owners:
-    """Return each node's sold time, utilisation, share of local tasks, and profit, for its owner."""
+    """Return each node's sold time, utilisation, share of local tasks, and profit, in an assignment."""
     environment = assignment.environment
     sold, profit = np.zeros(len(environment)), np.zeros(len(environment))
     for j in np.flatnonzero(assignment.scheduled).tolist():

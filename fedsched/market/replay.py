@@ -54,12 +54,12 @@ class Replay:
 
     @property
     def start(self) -> Floats:
-        """Return the real start of every job."""
+        """Return the real start of every job; NaN without a window, as in the other figures."""
         return self.figures[:, Figure.START]
 
     @property
     def runtime(self) -> Floats:
-        """Return the real run time of every job."""
+        """Return the real run time of every job: its share of its longest slot."""
         return self.share * self.figures[:, Figure.RUNTIME]
 
     @property

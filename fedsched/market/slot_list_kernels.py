@@ -17,7 +17,7 @@ def _before(start: float, node: int, other_start: float, other_node: int) -> boo
 
 @part
 def insert(slots: SlotList, start: float, end: float, node: int) -> None:
-    """Insert a slot at its place by (start, node)."""
+    """Insert a slot into the list at its place by (start, node); the list must have an unused row."""
     i = slots.used[0]
     while i > 0 and _before(start, node, slots.start[i - 1], slots.node[i - 1]):
         slots.start[i] = slots.start[i - 1]

@@ -1,4 +1,4 @@
-"""The method of `Study` that writes a page."""
+"""The method of `Study` that writes an HTML page, in a base class of it."""
 
 from __future__ import annotations
 

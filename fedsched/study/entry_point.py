@@ -1,4 +1,4 @@
-"""study(): simulates scenarios on one log or dump, beside the present one."""
+"""The function `study`, which simulates scenarios on one log or dump, beside the present state."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def study(
 
 
 def _recorded(case: Case, outcome: Outcome) -> Recorded | None:
-    """Return recorded waits beside the present scenario's, over jobs that start in both; None without a record."""
+    """Return the mean recorded wait and the simulated one, over jobs that start in both; None without a record."""
     if case.began is None:
         return None
     mine = np.flatnonzero(case.compared)

@@ -1,4 +1,4 @@
-"""The page of a study: a table of scenarios, differences of waits with intervals, and gains and losses of users."""
+"""Write the HTML page of a study: a table of scenarios, differences of waits with intervals, and users' gains."""
 
 from __future__ import annotations
 

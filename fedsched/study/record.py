@@ -35,7 +35,7 @@ class Interval(NamedTuple):
 
     @property
     def shown(self) -> bool:
-        """Return whether the interval excludes zero."""
+        """Return whether the interval excludes zero, so that a difference is shown."""
         return self.low > 0 or self.high < 0
 
 
@@ -175,7 +175,10 @@ class Study(StudyConvenience):
         return [_share(name, change[which == k]) for k, name in enumerate(names) if (which == k).any()]
 
     def by_user(self, outcome: Outcome) -> Share:
-        """Return how many users have a lower and a higher mean wait than at present."""
+        """Return how many users' mean waits fall or rise by over a minute from the present state, and the mean change.
+
+        Users are those of compared jobs that start in both.
+        """
         means = self._user_changes(outcome)
         return Share("users", len(means), int((means < -BETTER).sum()), int((means > BETTER).sum()),
                      float(means.mean()) if means.size else float("nan"))  # fmt: skip

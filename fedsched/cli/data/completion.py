@@ -1,4 +1,4 @@
-"""`fedsched completion`: the script that makes a shell complete commands and options."""
+"""`fedsched completion`: print or install the script that makes a shell complete commands and options."""
 
 from __future__ import annotations
 

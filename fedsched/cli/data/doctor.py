@@ -75,7 +75,7 @@ class Check:
 
 
 def checks() -> Iterator[Check]:
-    """Return all checks, the quick ones first; those that simulate come last."""
+    """Yield the results of all checks: quick ones first, then simulations; a missing library makes a failed check."""
     yield _python()
     yield from requirements()
     yield from extras()
@@ -99,7 +99,7 @@ def _python() -> Check:
 
 
 def requirements() -> Iterator[Check]:
-    """Return a check of each required library: whether it is installed, and new enough."""
+    """Yield a check of each required library: whether it is installed, and new enough."""
     for name, lowest, extra in _declared():
         if not extra:
             version = _version(name)
@@ -109,7 +109,7 @@ def requirements() -> Iterator[Check]:
 
 
 def extras() -> Iterator[Check]:
-    """Return a check of each optional extra: which of its libraries are installed."""
+    """Yield a check of each optional extra of the package: which of its libraries are installed, and their versions."""
     wanted: dict[str, list[str]] = {}
     for name, _, extra in _declared():
         if extra and extra != "dev":
@@ -122,7 +122,7 @@ def extras() -> Iterator[Check]:
 
 
 def _declared() -> Iterator[tuple[str, str, str]]:
-    """Return name, lowest version and extra of each library that the installed package requires."""
+    """Yield name, lowest version and extra ("" if it is not optional) of each library that the package requires."""
     for line in metadata.requires("fedsched") or ():
         found = re.match(r"([\w.-]+)(?:\[[\w,]+\])?>=([\d.]+)(?:.*extra == ['\"](\w+)['\"])?", line)
         if found:

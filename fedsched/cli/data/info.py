@@ -173,7 +173,7 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
 
 
 def _states(group: NodeGroup) -> list[str]:
-    """Return a group's power when off, and the seconds and watts of its boots and shutdowns."""
+    """Return as text a group's watts when off, and the seconds and watts of a node's boot and of its shutdown."""
     from fedsched.model.power.switching import watts_off
 
     off, boot, shutdown = watts_off(group)
@@ -181,13 +181,13 @@ def _states(group: NodeGroup) -> list[str]:
 
 
 def _having(group: NodeGroup) -> list[str]:
-    """Return what jobs may request of a group's nodes: features, and amounts of resources; and its weight."""
+    """Return as text a node group's features, the amounts of its nodes' resources, and its weight."""
     numbers = ", ".join(f"{name} {amount:,}" for name, amount in group.resources)
     return [", ".join(group.features) or "—", numbers or "—", f"{group.weight}"]
 
 
 def _limits(partition: Partition, nodes: int) -> list[str]:
-    """Return a partition's row: its size, its limits, its priority, and which accounts and QOS may use it."""
+    """Return a partition's table row: its size, its limits, its priority, and which accounts and QOS may use it."""
     limits = (partition.max_time, partition.default_time or inf, partition.min_nodes, partition.max_nodes or inf)
     cells = ["—" if value == inf else f"{value:g}" for value in limits]
     whose = (", ".join(names) or "all" for names in (partition.accounts, partition.qos))
@@ -196,14 +196,14 @@ def _limits(partition: Partition, nodes: int) -> list[str]:
 
 
 def _reach(signal: Signal) -> list[str]:
-    """Return a signal's row: kind, cluster, unit, smallest and largest value, steps, begin and end."""
+    """Return a signal's table row: kind, cluster, unit, smallest and largest value, number of steps, begin and end."""
     figures = [min(signal.values), max(signal.values), len(signal.values), signal.times[0], signal.until]
     cells = ["—" if one == inf else f"{one:.10g}" for one in figures]
     return [signal.kind, signal.cluster or "all", signal.unit, *cells]
 
 
 def _times(window: Downtime) -> list[str]:
-    """Return a downtime's row: cluster, nodes, begin and end, kind, and from when on it is known."""
+    """Return a downtime's table row: cluster, nodes, begin and end, kind, and from when on it is known, in seconds."""
     times = (window.begin, window.end if window.end_known or window.end == inf else f"{window.end:g} (not known)")
     cells = [one if isinstance(one, str) else "—" if one == inf else f"{one:g}" for one in times]
     known = "the outset" if window.known_from == -inf else f"{window.known_from:g}"

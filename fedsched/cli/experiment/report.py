@@ -1,4 +1,4 @@
-"""`fedsched report`: one HTML page about a saved search result, or about policies simulated on a log."""
+"""`fedsched report`: write one HTML page about a saved search result, or about policies simulated on a log."""
 
 from __future__ import annotations
 

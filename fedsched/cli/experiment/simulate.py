@@ -213,7 +213,7 @@ class Run:
 
     @property
     def values(self) -> Mapping[str, float]:
-        """Return the metrics by name, without those that say nothing."""
+        """Return the schedule's metrics by name, without unknown ones (NaN) and without losses that are zero."""
         return self.schedule.metrics().telling()
 
     @property
@@ -263,7 +263,7 @@ def _name(schedule: Schedule) -> str:
 
 
 def verdict_of_several(runs: Sequence[Run]) -> str:
-    """Return the mean waits of several logs in a sentence."""
+    """Return a sentence with the policy and the mean wait on each of several logs."""
     waits = [f"{figure('mean_wait', run.values.get('mean_wait', float('nan')))} on {run.label}" for run in runs]
     return f"{_name(runs[0].schedule)}: mean wait {', '.join(waits)}."
 

@@ -97,7 +97,7 @@ def command(
 
 
 def verdict(found: Study) -> str:
-    """Return the answer in a sentence."""
+    """Return the answer in a sentence: the scenario of the least mean wait, and its difference to the present state."""
     from fedsched.report.formatting import GAP
     from fedsched.study.page import verdict
 

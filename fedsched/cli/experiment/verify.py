@@ -1,4 +1,4 @@
-"""`fedsched verify`: recompute a log's known schedules on your copy of it."""
+"""`fedsched verify`: recompute a log's known schedules on your copy of it, and report each that differs."""
 
 from __future__ import annotations
 

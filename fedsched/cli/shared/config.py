@@ -1,4 +1,4 @@
-"""Options from a file: a table for each command, `[optimize] seconds = 10`; the command line overrides it."""
+"""Read options from a settings file with a table for each command: `[optimize] seconds = 10`; the command line wins."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ OF_SCENARIOS = (
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """A file's options, by command; the parser calls this to fill in options that the command line does not give.
+    """A settings file's options, by command; the parser calls this object to fill in what the command line leaves open.
 
-    Options that do not fit the call are left out: the file is not written for this call alone.
+    `left_out` names options that do not fit the call, and are not filled in.
     """
 
     path: Path

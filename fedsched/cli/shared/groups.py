@@ -45,7 +45,7 @@ class HowRead(Group):
     on_error: options.OnError = None
 
     def log(self, file: Path | str) -> parts.Log:
-        """Return the log in a file, to be read with these options."""
+        """Return the description of a log in a file, to be read with these options; the file is not read yet."""
         from fedsched.study.scenario import Log
 
         words = self.given()

@@ -54,7 +54,7 @@ def say(text: object, *, err: bool = False) -> None:
 
 
 def refuse(what: str, given: Mapping[str, object], known: Sequence[str]) -> None:
-    """Raise if an option outside `known` is given (is not None); the message says which options there are."""
+    """Raise NotTakenError if an option outside `known` is given (is not None); the message lists the known options."""
     others = [name for name, value in given.items() if value is not None and name not in known]
     if others:
         known_here = ", ".join(option(one) for one in known if one in given)
@@ -63,7 +63,7 @@ def refuse(what: str, given: Mapping[str, object], known: Sequence[str]) -> None
 
 
 def refuse_sharing(what: str, sharing: str | None) -> None:
-    """Raise if --sharing is given to a command that gives jobs whole nodes; the message says what to do."""
+    """Raise NotTakenError if --sharing is given to a command that gives jobs whole nodes; the message has a cure."""
     if sharing is not None:
         raise NotTakenError(
             ("sharing",),
@@ -286,7 +286,7 @@ def check_apart(sources: Iterable[Path | str | None], written: Mapping[str, Path
 
 
 def check_choice(choose: str, objectives: Sequence[str]) -> None:
-    """Raise if --choose is neither the knee nor an objective; the message says what it takes."""
+    """Raise NotTakenError if --choose is neither "knee" nor the name of an objective; the message lists the choices."""
     if choose not in (KNEE, *objectives):
         raise NotTakenError(("choose",), str(unknown_name("choice of a plan", choose, (KNEE, *objectives))))
 

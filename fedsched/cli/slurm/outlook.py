@@ -1,4 +1,4 @@
-"""Output of `fedsched twin now` and `fedsched twin why`: when jobs will start, and what keeps a job from starting."""
+"""Print what `fedsched twin now` and `twin why` find: when jobs will start, and what keeps a job from starting."""
 
 from __future__ import annotations
 

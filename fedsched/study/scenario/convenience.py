@@ -1,4 +1,4 @@
-"""Methods of `Scenario` that read and write files."""
+"""The methods of `Scenario` that read and write files, in a base class of it."""
 
 from __future__ import annotations
 
