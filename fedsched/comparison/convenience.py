@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fedsched.core.text import ShortRepr
+
 if TYPE_CHECKING:
     from os import PathLike
 
     from fedsched.comparison.record import Blocks, Comparison
 
 
-class ComparisonConvenience:
+class ComparisonConvenience(ShortRepr):
     """Methods of `Comparison` that use tables, pictures and reports."""
 
     __slots__ = ()

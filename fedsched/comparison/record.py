@@ -114,7 +114,7 @@ class RunRecord:
         return (max if name in MAXIMISED else min)(values, default=float("nan"))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Comparison(ComparisonConvenience):
     """All runs asked for, in the order asked: instances, methods, seeds.
 

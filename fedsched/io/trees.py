@@ -142,6 +142,17 @@ class Saved:
     """One object's part of a tree, read field by field; a missing field, or an invalid value, raises an UnfitError.
 
     With `own` the search that reads it has written it itself, maybe in another process: then slow checks are skipped.
+    A method's `restore` gets one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> saved = fs.search.Saved({"steps": 3, "rows": np.zeros((2, 5), dtype=np.int64)})
+    >>> saved.whole("steps"), saved.ints("rows", (2, None)).shape
+    (3, (2, 5))
+    >>> saved.number("best")
+    Traceback (most recent call last):
+    fedsched.io.trees.UnfitError: best is missing
     """
 
     def __init__(self, fields: object, where: str = "", *, own: bool = False) -> None:

@@ -307,5 +307,7 @@ def policy_named(policy: PolicyName | str | Policy, *, placement: PlacementName 
     if placement is not None and isinstance(policy, Rules):
         return replace(policy, placement=placement)
     if placement is not None:
-        raise ValueError(f"placement={placement!r} is for rules only; policy {policy} places jobs itself.")
+        raise ValueError(
+            f"placement={placement!r} goes with a policy's name or Rules; {policy} chooses its own placement in rules()."
+        )
     return policy

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from fedsched.core.lazy import lazily
 
 if TYPE_CHECKING:
+    from fedsched.io.trees import Saved as Saved
+    from fedsched.search.encoding.genome import PlanLayout as PlanLayout
     from fedsched.search.methods.adapters import deap_individual_toolbox as deap_individual_toolbox
     from fedsched.search.methods.adapters import deap_toolbox as deap_toolbox
     from fedsched.search.methods.adapters import pymoo_problem as pymoo_problem
@@ -44,8 +46,10 @@ _HOMES = {
     "Moment": "search.run.run",
     "NoProgress": "search.run.stopping",
     "Objectives": "search.problem.objectives",
+    "PlanLayout": "search.encoding.genome",
     "pymoo_problem": "search.methods.adapters",
     "Run": "search.run.run",
+    "Saved": "io.trees",
     "SearchProblem": "search.problem.problem",
     "StoppingRule": "search.run.stopping",
     "Target": "search.run.stopping",
@@ -63,7 +67,9 @@ __all__ = [
     "Moment",
     "NoProgress",
     "Objectives",
+    "PlanLayout",
     "Run",
+    "Saved",
     "SearchProblem",
     "StoppingRule",
     "Target",

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fedsched.core.text import ShortRepr
+
 if TYPE_CHECKING:
     from os import PathLike
 
     from fedsched.study.record import Study
 
 
-class StudyConvenience:
+class StudyConvenience(ShortRepr):
     """The base class of `Study` with its method that writes an HTML page."""
 
     __slots__ = ()

@@ -85,7 +85,7 @@ class Outcome:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Study(StudyConvenience):
     """The result of `study`: the outcomes of the present state and of each scenario, on the same jobs.
 

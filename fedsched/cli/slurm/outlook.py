@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedsched.cli.shared.input_output import print_json, print_table, progress_bar, say
@@ -11,7 +12,6 @@ from fedsched.core.text import counted, duration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from fedsched.site.outlook import Cause, Forecast, Outlook, Present, Score, Why
 
@@ -50,6 +50,8 @@ def why(job: str | None, folder: Path | None, given: Mapping[str, Any], json: bo
 
     if job is None:
         raise ValueError("twin why needs a job: fedsched twin why JOB, or fedsched twin why JOB FOLDER.")
+    if folder is not None and not folder.exists() and Path(job).is_dir():
+        raise ValueError(f"twin why: {job} is a folder; name the job first: fedsched twin why {folder} {job}.")
     found = outlook.why(_present(folder), job, **_numbers(given, "draws", "share", "seed"))
     if json:
         print_json(_why_as_json(found))
@@ -100,13 +102,21 @@ def verdict_of_outlook(found: Outlook) -> str:
     """Return the answer in a sentence: when the first, half and the last of the waiting jobs are expected to start."""
     here = found.present
     medians = sorted(one.median for one in found.forecasts)
-    unknown = sum(one.number in found.unknown for one in here.queue.jobs)
+    unknown = len(_without_forecast(found))
     others = f"; no forecast for {counted(unknown, 'job')}" if unknown else ""
     if not medians:
         return f"No start can be forecast{others}."
     first, half, last = (here.clock(medians[k]) for k in (0, (len(medians) - 1) // 2, -1))
     when = f"the first at {first}, half of them by {half}, the last at {last}" if len(medians) > 1 else f"at {first}"
     return f"{counted(len(medians), 'start')} forecast, as medians: {when}{others}."
+
+
+def _without_forecast(found: Outlook) -> list[dict[str, str]]:
+    """Return each waiting job without a forecast, and why: the replays lack its cause, or the cause ends some time."""
+    queue = found.present.queue
+    aside = {one.number: f"Slurm says {one.reason}, which ends at an unknown time" for one in queue.aside}
+    why = {**aside, **found.unknown}
+    return [{"job": one.target, "why": why[one.number]} for one in queue.jobs if one.number in why]
 
 
 def _say_why(found: Why) -> None:
@@ -156,10 +166,8 @@ def _outlook_as_json(found: Outlook) -> dict[str, Any]:
          "nodes": one.job.nodes, "submit": one.job.submit, **(_forecast_as_json(one) or {})}
         for one in found.forecasts
     ]  # fmt: skip
-    unknown = [{"job": one.target, "why": found.unknown[one.number]} for one in queue.jobs
-               if one.number in found.unknown]  # fmt: skip
     return {"cluster": queue.cluster, "now": queue.now, "share": found.share, "draws": found.draws, "jobs": jobs,
-            "without_forecast": unknown, "notes": list(found.notes)}  # fmt: skip
+            "without_forecast": _without_forecast(found), "notes": list(found.notes)}  # fmt: skip
 
 
 def _why_as_json(found: Why) -> dict[str, Any]:

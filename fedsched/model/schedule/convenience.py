@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fedsched.core.text import ShortRepr
+
 if TYPE_CHECKING:
     from os import PathLike
 
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from fedsched.optimize.result import Result
 
 
-class ReportConvenience:
+class ReportConvenience(ShortRepr):
     """Base class of `Schedule` and `Result` with the method that writes an HTML report."""
 
     __slots__ = ()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from fedsched.model.schedule.workflows import Workflow
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Schedule(Read, ScheduleConvenience):
     """The result of a simulation: start, finish and number of nodes in each group of every job of a workload.
 

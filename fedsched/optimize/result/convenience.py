@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fedsched.core.frames import frame_of
+from fedsched.core.text import ShortRepr
 from fedsched.model.schedule.convenience import ReportConvenience
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from fedsched.optimize.result.record import Front, Result
 
 
-class FrontConvenience:
+class FrontConvenience(ShortRepr):
     """The methods of `Front` that print, and that make tables and pictures."""
 
     __slots__ = ()

@@ -93,7 +93,7 @@ class Settings(Read):
     sharing: NodeSharing | None = None  # None: a task has a node of its own
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Front(FrontConvenience):
     """The plans of which none is dominated by another found plan, sorted by the first objective.
 
@@ -163,7 +163,7 @@ class Baseline:
     late: float = 0.0  # seconds after the deadline, if there is one
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Result(ResultConvenience):
     """The result of a search: the front, and everything needed to judge and to repeat it.
 

@@ -21,9 +21,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PlanLayout(Layout):
-    """The positions of the parts in a row: order, caps, rules and shapes, which kernels read; then delays in seconds.
+    """The parts of a plan's row of whole numbers, for J jobs and G node groups, in this order.
 
-    Shapes and delays are there only if plans choose them.
+    - J rows of the workload: the queue order.
+    - J × G caps: how many nodes of each group a job may use.
+    - Two numbers: the dispatch rule and the placement rule, of `fedsched.engine.codes`.
+    - J indices of the jobs' shapes, if plans choose shapes.
+    - J delays in seconds, if plans delay jobs.
+
+    Examples
+    --------
+    >>> objectives = fs.search.Objectives.of("makespan")
+    >>> problem = fs.search.SearchProblem(fs.read("sample").head(3), fs.Federation.of(128), objectives)
+    >>> row = problem.row([2, 0, 1])
+    >>> row.tolist()
+    [2, 0, 1, 1, 8, 16, 1, 0]
+    >>> problem.layout.orders(row[None]), problem.layout.caps(row[None]).shape
+    (array([[2, 0, 1]]), (1, 3, 1))
     """
 
     delayed: bool = False  # whether rows have delays

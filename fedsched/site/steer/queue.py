@@ -303,8 +303,9 @@ class Queue:
         if not self.aside:
             return []
         reasons = first_of(sorted({job.reason.lower() or "no reason" for job in self.aside}))
-        who = f"{counted(len(self.aside), 'job')} that wait for something at an unknown time"
-        return [f"left aside: {who} ({reasons})"]
+        verb = "waits" if len(self.aside) == 1 else "wait"
+        named = first_of(job.target for job in self.aside)
+        return [f"left aside: {counted(len(self.aside), 'job')} ({named}) {verb} for an unknown time ({reasons})"]
 
     def tier(self, job: SlurmJob) -> int:
         """Return the PriorityTier of a job's partition; 1 if the partition is not known."""
@@ -319,7 +320,7 @@ class Queue:
         for one in self.jobs:
             if number in (str(one.number), one.target):
                 return one
-        raise SteerError(f"Job {number}: the queue has no such job; squeue shows those that it has.")
+        raise SteerError(f"Job {number}: the queue has no such job (it may have ended); squeue shows those that it has.")
 
     def setting(self, name: str) -> str:
         """Return a setting by its name, in any case; "" if there is none."""

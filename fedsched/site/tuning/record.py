@@ -153,6 +153,8 @@ class Tuning:
         The knee is the conf nearest to the best values of all objectives, each scaled to its range. If some confs hold
         on later jobs, only these are considered.
         """
+        if not self.front:
+            raise ValueError("Tuning.choose: no conf that was tried is better than the current one in any objective.")
         kept = [one for one in self.front if one.holds] or list(self.front)
         values = np.array([one.values for one in kept])
         if by in self.objectives:

@@ -86,7 +86,7 @@ def test_who_waits_for_what_nobody_knows_is_left_aside() -> None:
     """Held jobs have no forecast, and are counted; an empty queue is no error."""
     found = forecast(seen(running(1, "1"), Job(2, held=True, reason="JobHeldUser")), draws=2)
     assert found.forecasts == ()
-    assert found.notes[0] == "left aside: 1 job that wait for something at an unknown time (jobhelduser)"
+    assert found.notes[0] == "left aside: 1 job (2) waits for an unknown time (jobhelduser)"
 
 
 @pytest.mark.parametrize(("wrong", "value"), [("draws", 0), ("share", 0.0), ("share", 1.0)])

@@ -59,7 +59,7 @@ def test_only_chosen_jobs_are_steered() -> None:
     fake.jobs[32] = Job(32, nice=-5)
     found = planned(fake)
     assert found.steered == set(range(10, 19))
-    assert "left aside: 1 job that wait for something at an unknown time (jobheldadmin)" in found.notes
+    assert "left aside: 1 job (31) waits for an unknown time (jobheldadmin)" in found.notes
     left = Choice(leave=frozenset({10, 11}))
     for choice in (Choice(user=("ann",)), Choice(qos=("high",)), Choice(partition=("q",)), left):
         some = planned(fake, choice=choice)
