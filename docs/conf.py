@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from docutils.utils.math.latex2mathml import tex2mathml
@@ -68,6 +69,7 @@ def setup(app: Sphinx) -> None:
     app.connect("source-read", _link_notebooks)
     app.add_html_math_renderer("mathml", inline_renderers=(_inline, None), block_renderers=(_block, None))
     app.connect("autodoc-process-docstring", _numpydoc)
+    app.connect("autodoc-skip-member", _skip_former_names)
     app.connect("missing-reference", _by_last_name)
     app.connect("doctree-resolved", _explain_terms)
 
@@ -91,6 +93,12 @@ def _link_notebooks(app: Sphinx, docname: str, source: list[str]) -> None:
         source[0] = source[0].replace("](../docs/", "](../")
     else:
         source[0] = re.sub(r"\]\(\.\./\.\./notebooks/(\w+)\.(py|ipynb)\)", r"](../notebooks/\1.ipynb)", source[0])
+
+
+def _skip_former_names(app: Sphinx, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out former names of methods: what they give has another name."""
+    now = getattr(getattr(obj, "fget", obj), "__name__", name)
+    return True if what == "class" and now != name and isinstance(obj, FunctionType | property) else None
 
 
 def _numpydoc(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:

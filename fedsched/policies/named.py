@@ -308,6 +308,6 @@ def policy_named(policy: PolicyName | str | Policy, *, placement: PlacementName 
         return replace(policy, placement=placement)
     if placement is not None:
         raise ValueError(
-            f"placement={placement!r} goes with a policy's name or Rules; {policy} chooses its own placement in rules()."
+            f"placement={placement!r} goes with a policy's name or Rules; {policy} chooses its placement in rules()."
         )
     return policy

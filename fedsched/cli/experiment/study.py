@@ -118,8 +118,11 @@ def _print(found: Study) -> None:
     for one in found.scenarios:
         users = found.by_user(one)
         rows.append((one.name, f"{users.of:,}", f"{users.less:,}", f"{users.more:,}"))
-    print_table("Users whose mean wait changes by more than a minute", ["", "users", "wait less", "wait more"], rows,
-                align="l")  # fmt: skip
+    if any(row[1] != "0" for row in rows):
+        title = "Users whose mean wait changes by more than a minute"
+        print_table(title, ["", "users", "wait less", "wait more"], rows, align="l")
+    else:
+        say("The jobs name no users, so nothing is said by user.")
     if used := energies(found):
         print_table(*ENERGY, used, align="l")
 

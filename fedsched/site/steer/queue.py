@@ -320,7 +320,7 @@ class Queue:
         for one in self.jobs:
             if number in (str(one.number), one.target):
                 return one
-        raise SteerError(f"Job {number}: the queue has no such job (it may have ended); squeue shows those that it has.")
+        raise SteerError(f"Job {number}: the queue has no such job (it may have ended); squeue shows the others.")
 
     def setting(self, name: str) -> str:
         """Return a setting by its name, in any case; "" if there is none."""

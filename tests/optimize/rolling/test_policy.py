@@ -307,7 +307,7 @@ def test_what_does_not_go_with_it_is_refused() -> None:
     workload = crowd(5, 0)
     with pytest.raises(ValueError, match="same_time='batch'"):
         fs.simulate(workload, EIGHT, Rolling(), same_time="sequential")
-    with pytest.raises(ValueError, match="chooses its own placement"):
+    with pytest.raises(ValueError, match="chooses its placement"):
         fs.simulate(workload, EIGHT, Rolling(), placement="single")
 
 
