@@ -13,6 +13,7 @@ from support.tiers import tries
 
 import fedsched as fs
 from fedsched.core.errors import InfeasibleError
+from fedsched.engine.codes import Placement
 from fedsched.engine.sharing.result import SharedSchedule
 from fedsched.search.problem.objectives import SOUGHT, Objectives
 from fedsched.search.problem.shared import SharedProblem
@@ -220,3 +221,19 @@ def test_policies_are_compared_on_jobs_that_may_be_put_off() -> None:
         instance = fs.Instance("i", replace(JOBS, slack=slack), SITE, ("makespan",), sharing="first")
         [record] = fs.compare([instance], ["easy"], [1], fs.Budget(evaluations=10)).records
         assert not record.error
+
+
+def test_a_placement_that_breaks_a_limit_of_nodes_is_left_out() -> None:
+    """Tests that no plan may use a placement by which the first job needs more nodes than its partition allows."""
+    groups = [(4, 1), (1, 1), (2, 4)]
+    clusters = tuple(
+        fs.Cluster(f"c{k}", (fs.NodeGroup(count, resources={"cpu": cpus}),)) for k, (count, cpus) in enumerate(groups)
+    )
+    two_nodes = fs.Partition("P", {one.name: "all" for one in clusters}, max_nodes=2)
+    machine = fs.Federation(clusters, partitions=(two_nodes,))
+    jobs = fs.Workload(
+        submit=[0, 0], tasks=[5, 1], runtime=[10, 10], labels={"partition": ["P", "P"]}, demand={"cpu": [1, 1]}
+    )
+    problem = SharedProblem(jobs, machine, Objectives.of("makespan"), sharing=fs.NodeSharing.of("first"))
+    names = {Placement(int(number)).name.lower() for number in problem.space.placements}
+    assert names == {"fastest", "single", "best_fit", "big_small"}
