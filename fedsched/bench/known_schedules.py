@@ -161,9 +161,10 @@ def read_raw(path: str, format: str | None = None) -> Workload:
 def cleaned(workload: Workload, nodes: int, *, size: Size = "allocated") -> Workload:
     """Return the jobs of a log as the known schedules use them, on a machine of `nodes` nodes.
 
-    They have run > 0, 0 < size <= nodes and request >= run, and begin at time 0; times are whole seconds. They are
-    sorted by submit and number and renumbered, so that renumbered copies of a log are recognised too. The size is
-    taken from the other field of the log if that of `size` is not above 0.
+    Times are cut to whole seconds, and the first submit is 0. Jobs without run > 0 and 0 < size <= nodes are left out;
+    a request below the run time is raised to it. Jobs are sorted by submit and number and renumbered, so that
+    renumbered copies of a log are recognised too. The size is taken from the other field of the log if that of `size`
+    is not above 0.
     """
     tasks, request = workload.tasks, workload.estimate
     if workload.log is not None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Counts = NDArray[np.int64]
 
-ALONE = 120  # up to this number of jobs, each is its own class; beyond it, jobs of one width are a class
+ALONE = 120  # up to this number of jobs, each is its own class; beyond it, jobs that are equal in ALIKE are a class
 MOST_PATTERNS = 400  # rounds of pattern generation
 NEAR = 1e-7
 ALIKE = ("tasks", "partition", "compute_fraction", "task_bandwidth")
@@ -37,7 +37,10 @@ class Pool(NamedTuple):
 
 
 class Width(NamedTuple):
-    """The jobs of this many tasks in one pool of a chain; each pool of a chain is part of the next one."""
+    """The jobs of this many tasks in one pool of a chain, and in no earlier pool of it.
+
+    `chain` and `pool` are indices. A chain is a list of pools of nodes, each of them part of the next one.
+    """
 
     chain: int
     pool: int
@@ -97,7 +100,8 @@ def widest(pools: list[Pool], widths: list[Width], price: Floats) -> tuple[float
 def classes_of(document: Document) -> list[list[int]]:
     """Return the classes of jobs that are treated together, as lists of rows.
 
-    Up to 120 jobs each is a class of its own; beyond, jobs of equal tasks, partition and communication are.
+    Up to 120 jobs each is a class of its own. Of more jobs, those of equal tasks, partition, `compute_fraction` and
+    `task_bandwidth` share a class.
     """
     jobs = document.data["jobs"]
     many = len(jobs["tasks"])

@@ -115,7 +115,12 @@ def fullest(pools: list[tuple[set[int], dict[str, tuple[Fraction, int]]]], nodes
 
 
 def follows(problem: Problem, proof: dict[str, Any], objective: str, *known: Any) -> tuple[Fraction, Fraction]:
-    """Return the bound that a proof's prices of nodes over time, widths, jobs and watts prove, and the prices' sum."""
+    """Return the lower bound on the objective that a proof's prices prove, and the sum of the prices.
+
+    Prices are of nodes in stretches of time, of jobs by their width or singly, and of watts. `known` is given only for
+    the cases of a proof by cases: the imaginary nodes of each job, and the nodes of all groups, imaginary ones too.
+    Raise ValueError if the proof is not valid.
+    """
     shared, nodes = known or ([set[int]()] * len(problem.tasks), problem.nodes)
 
     def fewest(j: int, pool: set[int]) -> Any:

@@ -31,7 +31,8 @@ OBJECTIVES = (
 class GangInstance:
     """An instance for gang schedulers: metrics of a class of jobs, and settings for all presets.
 
-    A seed draws jobs, arrivals and clocks; presets of one experiment that differ only in the scheduler draw the same.
+    A seed draws the jobs, their arrivals and the processors' clock rates. Presets of one experiment that differ only in
+    the scheduler draw the same.
 
     Parameters
     ----------
@@ -81,7 +82,7 @@ class GangInstance:
         preset
             The scheduler and its system.
         seed
-            The seed of jobs, arrivals and clocks.
+            The seed of the jobs, their arrivals and the processors' clock rates.
         """
         return preset.run(seed)
 

@@ -63,7 +63,10 @@ class IncompatibleError(InfeasibleError, ValueError):
 
 
 class ScheduleError(FedschedError):
-    """The error for a schedule that breaks a rule of the model; the message names the first job that does so."""
+    """The error for a schedule that breaks a rule of the model, or that cannot be made, read or written.
+
+    It is raised too if a schedule lacks what is asked of it. Of several faults, the message names the first.
+    """
 
 
 class UnknownNameError(FedschedError, ValueError):

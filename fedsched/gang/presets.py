@@ -185,7 +185,7 @@ class Pinto2019:
         _check_arrivals(self)
 
     def system(self, seed: int = 0) -> GangSystem:
-        """Return the system, with clocks drawn by the seed."""
+        """Return the system, with the processors' clock rates drawn by the seed."""
         migrates = self.scheduler.endswith("m")
         rng = _generator(seed, 2)
         return GangSystem(
@@ -207,7 +207,7 @@ class Pinto2019:
         return _drawn_jobs(sizes, 32, self, processors=384, seed=seed)
 
     def run(self, seed: int = 0) -> GangSchedule:
-        """Return the schedule of one run of the experiment, with jobs, clocks and ties drawn by the seed."""
+        """Return the schedule of one run of the experiment, with jobs, clock rates and ties drawn by the seed."""
         return simulate(self.workload(seed), self.system(seed), seed=seed)
 
 
@@ -262,7 +262,7 @@ class Pinto2014:
         self.system()
 
     def system(self, seed: int = 0) -> GangSystem:
-        """Return the system, with clocks between 1500 and 3000 MHz drawn by the seed."""
+        """Return the system, with the processors' clock rates, from 1500 to 3000 MHz, drawn by the seed."""
         rng = _generator(seed, 2)
         return GangSystem(
             processors=(32, 64),
@@ -284,7 +284,7 @@ class Pinto2014:
         return _drawn_jobs(_sizes_2014(), 16, self, processors=96, seed=seed)
 
     def run(self, seed: int = 0) -> GangSchedule:
-        """Return the schedule of one run of the experiment, with jobs, clocks and ties drawn by the seed."""
+        """Return the schedule of one run of the experiment, with jobs, clock rates and ties drawn by the seed."""
         return simulate(self.workload(seed), self.system(seed), seed=seed)
 
 

@@ -81,7 +81,7 @@ def replicate(
         A published experiment of `presets`, or any object with a `run(seed)` that returns a GangSchedule.
     against
         Another one: each metric is then the difference, the preset's minus the other's, of runs with the same seed.
-        Jobs and clocks that both draw alike cancel out, and the interval shows whether the two differ.
+        Jobs and clock rates that both draw alike cancel out, and the interval shows whether the two differ.
     replications, seed
         The runs take the seeds seed, seed + 1, ….
     confidence

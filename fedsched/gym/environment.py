@@ -169,10 +169,10 @@ def first_row(episodes: Episodes, options: Mapping[str, Any] | None, random: np.
 
     Raise an error for other options, or a row that does not exist.
     """
-    known = dict(options or {})
-    row = known.pop("first", None)
-    if known:
-        raise ValueError(f"reset: options {', '.join(sorted(map(repr, known)))}: only 'first' is known.")
+    unknown = dict(options or {})
+    row = unknown.pop("first", None)
+    if unknown:
+        raise ValueError(f"reset: unknown options {', '.join(sorted(map(repr, unknown)))}; the only option is 'first'.")
     if row is None:
         return int(random.integers(episodes.starts))
     return whole("reset", "options['first']", row, least=0, most=episodes.starts - 1)

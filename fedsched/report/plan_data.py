@@ -304,8 +304,8 @@ ROUNDING = 1e-9  # relative excess of a load over its uplink that counts as roun
 def sums_of(schedule: Schedule) -> dict[str, object]:
     """Return sums over the whole schedule: the makespan in seconds, the peak watts, and a dictionary for each cluster.
 
-    That has the node-seconds and joules of busy nodes, the joules of idle nodes, the peak watts, and the uplink's peak
-    load with the seconds in which it is above the bandwidth.
+    Each cluster's dictionary has the node-seconds and joules of busy nodes, the joules of idle nodes, the peak watts,
+    and the uplink's peak load with the seconds in which it is above the bandwidth.
     """
     groups = schedule.federation.groups
     until = schedule.makespan

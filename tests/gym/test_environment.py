@@ -193,7 +193,7 @@ def test_what_is_wrong_is_said_in_a_line(sample: Sample) -> None:
         env.step(0)
     with pytest.raises(ValueError, match=r"options\['first'\]=91 must be at most 90"):
         env.reset(options={"first": 91})
-    with pytest.raises(ValueError, match="options 'begin': only 'first' is known"):
+    with pytest.raises(ValueError, match="unknown options 'begin'; the only option is 'first'"):
         env.reset(options={"begin": 3})
     env.reset(seed=1)
     with pytest.raises(ValueError, match="action=129 must be at most 128"):

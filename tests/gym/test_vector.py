@@ -124,7 +124,7 @@ def test_what_is_wrong_is_said_in_a_line(sample: Sample) -> None:
         ({"reset_mask": np.zeros(2, dtype=bool)}, "one of them true"),
         ({"first": [1, 2, 3]}, "must be one row, or 2 of them"),
         ({"first": 118}, "must be at most 117"),
-        ({"begin": 1}, "only 'first' is known"),
+        ({"begin": 1}, "the only option is 'first'"),
     ):
         with pytest.raises(ValueError, match=words.replace("[", r"\[").replace("]", r"\]")):
             env.reset(options=options)

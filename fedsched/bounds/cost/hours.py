@@ -158,7 +158,8 @@ def least_costs(
     Parameters
     ----------
     federation, relaxation
-        The priced federation, and its jobs. Groups that some jobs may not use freely should be classes of their own.
+        The priced federation, and its jobs. Groups that some jobs may not use freely should be node classes of their
+        own in the relaxation.
     makespan
         A lower bound on the makespan.
     shapes
@@ -166,7 +167,7 @@ def least_costs(
     latest
         Bounds hold for schedules with a makespan up to this.
     closed
-        Bound each job as if it were alone.
+        Use no solver: bound the cost of each job as if it were alone.
     until
         When solvers must give up, by `time.perf_counter`.
     """
@@ -220,7 +221,7 @@ class _Hours:
     def least(self, makespan: float, latest: float, *, closed: bool) -> float:
         """Return a lower bound on the cost of schedules with a makespan from `makespan` to `latest` seconds.
 
-        With `closed` each job is bounded as if it were alone.
+        With `closed` no solver is used, and the cost of each job is bounded as if it were alone.
         """
         latest = max(makespan, min(latest, self.reach))
         if closed or self._too_many(min(latest, 2.0 * makespan)):

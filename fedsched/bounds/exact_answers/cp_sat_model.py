@@ -275,7 +275,7 @@ def build(
     Parameters
     ----------
     relaxation
-        Jobs and classes; groups that are not open to all jobs are classes of their own.
+        Jobs and node classes; groups that are not open to all jobs are classes of their own.
     scale
         The approximate length of a schedule in seconds, against which the unit of time is small.
     horizon

@@ -62,10 +62,10 @@ class ExactSolver:
                 break
             model = self._built(best, None, strict=strict)
             model.leave_out_few()
-            solved, best, came_true = self._answer(model, best)
+            solved, best, holds = self._answer(model, best)
             if not strict:
                 fewest = max(fewest, min(round(solved.bound), left_out(best)))
-            if came_true:
+            if holds:
                 break
         return best, fewest
 
@@ -79,9 +79,9 @@ class ExactSolver:
         for strict in (False, True):
             model = self._built(best, horizon, strict=strict)
             model.minimise(*self.weights, at_least=at_least)
-            solved, best, came_true = self._answer(model, best)
+            solved, best, holds = self._answer(model, best)
             bound = bound if strict else solved.bound
-            if came_true:
+            if holds:
                 break
         return best, bound
 
@@ -92,9 +92,9 @@ class ExactSolver:
                      absent_at_most=absent, strict=strict)  # fmt: skip
 
     def _answer(self, model: Model, best: Schedule) -> tuple[Solved, Schedule, bool]:
-        """Solve the model; return the answer, the better schedule, and whether the answer came true.
+        """Solve the model; return the answer, the better schedule, and whether the answer holds in real times.
 
-        It came true if its schedule in real times leaves out no more jobs than the answer says.
+        It holds if its schedule, in real times, leaves out no more jobs than the answer says, or if it has no schedule.
         """
         left = max(self.seconds - self.spent, LEAST_TIME)
         solved = model.solve(seconds=left, workers=self.workers, seed=self.seed)

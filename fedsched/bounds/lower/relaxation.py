@@ -220,9 +220,9 @@ def relax(
     """Return the relaxation of these jobs with these run times on reference nodes.
 
     `limits` are the distinct rows of caps and each job's row. With `separate`, groups that some job may not use
-    freely, or that close at times, are classes of their own. Nodes of a class can then be divided among its groups
-    in any way. The same holds for all groups if their nodes hold different numbers of some job's tasks; `fits` and
-    `wanted` are then set.
+    freely, or that close at times, are node classes of their own. Nodes of a class can then be divided among its
+    groups in any way. The same holds for all groups if their nodes hold different numbers of some job's tasks; `fits`
+    and `wanted` are then set.
 
     Without `with_leaving` only jobs that start in every schedule are included. With it, jobs that may leave are
     too, and there is no tick if the clock rounds none of their times. For jobs that run at t0 only the rest is

@@ -95,7 +95,7 @@ class LeastShapes:
     def every(self, least: Relaxation, started: Ints, *, separate: bool = False) -> tuple[Relaxation, Ints]:
         """Return the relaxation of all shapes of the jobs `started`, and the first row of each job in it.
 
-        With `separate`, groups that some shape may not use freely are classes of their own.
+        With `separate`, groups that some shape may not use freely are node classes of their own.
         """
         each, owner, _, table, row_of = self._possible
         problem = pack(each, self._federation, reading=self._reading, t0=least.t0)

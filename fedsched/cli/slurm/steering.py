@@ -101,8 +101,8 @@ class Steered(JobSelection):
         int | None,
         Parameter(
             group=options.SEARCH,
-            help="How far the priorities of two jobs may drift apart before the plan is over. Default: the largest "
-            "drift that the priority weights allow."
+            help="The most by which Slurm changes the difference of two jobs' priorities while the plan lasts; the "
+            "plan keeps priorities farther apart than that. Default: the most that the priority weights allow."
         ),
     ] = None
     seed: options.Seed = None

@@ -109,7 +109,7 @@ def suffice_for_one(state: ExtraState | None, least: Ints) -> bool:
 def suffice_for_one_then(state: ExtraState | None, least: Ints) -> bool:
     """Return whether `least`, the least need of a set's jobs per pool, fits beside EASY's reservation.
 
-    That is, whether the pools leave so much at the start of EASY's head.
+    That is, whether the pools have that much left at the start of EASY's head.
     """
     if state is None:
         return True
@@ -229,9 +229,10 @@ def look_past(extras: Extras | None, state: ExtraState | None, j: int) -> None:
 
 @inlined
 def suffice_then(extras: Extras | None, state: ExtraState | None, j: int) -> bool:
-    """Return whether a job's needs fit into what the pools leave at the start of EASY's head.
+    """Return whether a job's needs fit into what the pools have left at the start of EASY's head; true without pools.
 
-    What is reserved, for the head and jobs that run beyond its start, is subtracted already.
+    The needs of jobs that run beyond that start are subtracted already. So are those of the head once its start is
+    found; while it is sought, the job is the head itself.
     """
     if extras is None or state is None:
         return True
@@ -240,7 +241,7 @@ def suffice_then(extras: Extras | None, state: ExtraState | None, j: int) -> boo
 
 @inlined
 def reserve(extras: Extras | None, state: ExtraState | None, j: int) -> None:
-    """Subtract a job's needs from what the pools leave at the start of EASY's head.
+    """Subtract a job's needs from what the pools have left at the start of EASY's head.
 
     The job is the head, or one that runs beyond that start.
     """

@@ -241,7 +241,7 @@ class _Reader:
         return said | ({"extra_data"} if extra and not self._ours(job, "") else set())
 
     def _runtime(self, name: Any, tasks: float, where: str) -> tuple[float, float]:
-        """Return the run time in seconds that a profile gives a job of so many tasks, and the bytes a second of a task.
+        """Return the run time in seconds that a profile gives a job of `tasks` tasks, and the bytes a second of a task.
 
         Raise a TraceError if the profile is unknown, has no run time, or counts flops and no node speed is given.
         """

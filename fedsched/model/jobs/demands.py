@@ -1,7 +1,8 @@
-"""What jobs demand of the machine besides nodes: cores, memory and GPUs of each node, and units of pools [30, 50, 55].
+"""What jobs demand of the machine besides nodes: cores, memory and GPUs, and units of pools [30, 50, 55].
 
-Amounts are whole numbers by name. The demand "gpu" takes whole GPUs; "gpu_share" takes a share of one GPU, in
-thousandths. A pool, such as licences of a program, belongs to no node.
+Amounts are whole numbers by name. Those of cores, memory and GPUs are what each node of a job must have, or what each
+task takes if jobs share nodes or several of a job's tasks are on one node. The demand "gpu" takes whole GPUs;
+"gpu_share" takes a share of one GPU, in thousandths. A pool, such as licences of a program, belongs to no node.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ ANY = np.iinfo(np.int64).max  # tasks per node if no demand limits them
 
 
 class NodeDemands(JobAmounts):
-    """How much of each resource, such as memory, every node of a job must have: one column per resource."""
+    """How much of each resource, such as memory, every node of a job must have: one column per resource.
+
+    If jobs share nodes, or several of a job's tasks are on one node, it is what each task takes.
+    """
 
     __slots__ = ()
     PREFIX = "demand."

@@ -1,4 +1,7 @@
-"""Thin adapters of the search problem for users' algorithms of pymoo and DEAP; our own methods use them too."""
+"""Thin adapters that give the search problem to users' algorithms of pymoo and DEAP.
+
+Of fedsched's own methods only `Genetic` uses one of them, `deap_toolbox`.
+"""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ class Run:
     seed: int
     stop: Sequence[StoppingRule]
     reference: Floats  # values of FCFS on `fastest`; weighted sums are relative to them
-    seeds: Ints  # the user's plans, then structured seeds
+    seeds: Ints  # first plans: the user's, the baselines', and those made from queue orders and placements
     bounds: Floats
     callback: Callable[[Run], None] | None = None
     cut_at: float = math.inf  # seconds at which a step is ended even within its evaluations

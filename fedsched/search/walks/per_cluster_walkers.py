@@ -177,7 +177,10 @@ class PerClusterWalkers(Walkers):
 
 
 class Rebuilders(PerClusterWalkers):
-    """Walkers that ruin and recreate plans (they remove and reinsert jobs), for few jobs and makespan alone."""
+    """Walkers that ruin and recreate plans: they remove jobs from a plan and insert them again.
+
+    They are only for problems that `can_rebuild` allows: at most 40 jobs, with makespan as the only objective.
+    """
 
     def __init__(self, run: Run, *, members: int, late: int = LATE) -> None:
         super().__init__(run, members=members, late=late)

@@ -7,9 +7,9 @@ least its error so far (it is censored: Kaplan and Meier). All forecasts of one 
 share their run times; older moments count for less. The ends of a range are put at quantiles of these errors. As long
 as there are few moments, the errors of forecasts for other clusters count as well.
 
-Ranges made from quantiles for a share of 80 % may still hold more or less than 80 % of the starts. For each earlier
-start it is therefore determined for which share its range would have had to be made in order to hold it. A range that
-is to hold 80 % of the starts is made for the share that is enough for 80 % of the earlier starts.
+Ranges made from quantiles for a share of 80 % may still hold more or less than 80 % of the starts. So for each earlier
+start it is determined for which least share its range would have been wide enough to hold it. A range that is to hold
+80 % of the starts is made for the share that is enough for 80 % of the earlier starts.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ class Calibration(NamedTuple):
     """Errors of earlier forecasts, from which the ranges of new forecasts are made.
 
     `off` has the errors in units, sorted, and `share` the share of errors that are no higher than each. `needed` has,
-    sorted, the shares for which ranges would have had to be made to hold the actual starts; `held` has the share of
-    starts that need no more than each. All comes from `starts` earlier starts, forecast at `moments` moments.
+    for each start, the least share for which its range would have been wide enough to hold it, sorted; `held` has the
+    share of starts that need no more than each. All comes from `starts` earlier starts, forecast at `moments` moments.
     """
 
     off: Column
@@ -117,9 +117,10 @@ class Calibration(NamedTuple):
         return np.maximum(0.0, median + low * below), median + high * above
 
     def needs(self, off: Column, begun: NDArray[np.bool_]) -> Column:
-        """Return, for each error, the share for which a range must be made to hold it.
+        """Return, for each error, the least share for which a range is wide enough to hold it.
 
-        For a job that has not begun it is a lower bound.
+        The range for a share lies between the quantiles (1 - share)/2 and (1 + share)/2 of the earlier errors. A job
+        that has not begun can still wait longer, so its share is a lower bound.
         """
         at = np.searchsorted(self.off, off, side="right")
         no_higher = np.where(at > 0, self.share[at - 1], 0.0)

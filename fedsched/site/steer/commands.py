@@ -160,7 +160,7 @@ class Shell:
 
 
 def changes_a_job(command: Command) -> bool:
-    """Return whether a command is `scontrol update`, which changes a job, on this or another cluster."""
+    """Return whether a command is `scontrol update`, which changes a job, with or without -M CLUSTER."""
     return _without_cluster(command)[:2] == ("scontrol", "update")
 
 

@@ -169,7 +169,10 @@ def _limit(minutes: float | None, where: str) -> float:
 
 
 def jobs_of_text(printed: str) -> Jobs:
-    """Return the jobs that `scontrol -o show job` lists, if it prints times in seconds since 1970."""
+    """Return the jobs that `scontrol -o show job` lists; its times must be in seconds since 1970.
+
+    A job with other times counts as one that cannot be read; if none can be read, raise SteerError.
+    """
     if printed.strip().lower() in (NO_JOBS, ""):
         return Jobs((), {})
     command = " ".join(SCONTROL)

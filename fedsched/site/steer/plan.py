@@ -85,7 +85,8 @@ class Plan:
     why
         The notes that say why nothing, or not all, is to be done.
     drift
-        By how much priorities may move apart while the plan lasts: for each weight that moves them, or by --drift.
+        The most by which the difference of two priorities changes while the plan lasts: by each weight that changes it,
+        or as --drift says.
     left
         How many more changes the best order that was found would take, if their number were not limited.
 

@@ -82,11 +82,13 @@ class Aims:
     seconds
         Seconds after which no further plan is tried.
     drift
-        How far the priorities of jobs may move apart while the plan lasts; None: as far as weights let them.
+        The most by which Slurm changes the difference of two priorities while the plan lasts; the plan keeps priorities
+        farther apart than that. None: the most that the weights of age and fair share allow.
     lasting
         For how many seconds the plan is to last; None: until its last start.
     shares
-        Whether drift by fair shares counts; not in a watch, which plans again if priorities change their order.
+        Whether the weight of fair share counts if `drift` is None; not in a watch, which plans again if priorities
+        change their order.
     by_nice
         Whether the order must be made by Nice; else any order is possible.
     most

@@ -34,9 +34,9 @@ OTHERWISE = "another limit's value"
 BY_FACT, BY_STATE = "explained by a recorded fact", "set right by the state before it"
 MOST_RESTARTS = 400
 ABOUT = {
-    EQUAL: "it starts as recorded, with nothing given",
-    SEVERAL: "it starts as recorded once several of these are given",
-    STATE: "it starts as recorded from the recorded state just before: other jobs' starts are given, the weakest cause",
+    EQUAL: "it starts as recorded, with nothing taken as given",
+    SEVERAL: "it starts as recorded once several of these are taken as given",
+    STATE: "it starts as recorded from the recorded state just before, with other jobs' starts: the weakest cause",
     OTHERWISE: "it starts as recorded once a limit has the value that it had on record",
     UNEXPLAINED: "none of these gives the recorded start",
 }
@@ -46,10 +46,10 @@ ABOUT = {
 class Explained:
     """A cause for each compared start of a dump: `cause` is its name, `own` says if the fact is of the job itself.
 
-    `plain` is the replay with no fact given. `full` is the replay with all facts that matter, except the starts of jobs
-    submitted before the dump. `steps` has, for each fact in turn, its name and the share of equal starts once it is
-    given in addition. `untried` counts starts that no replay from the state before them has tried. `other_limits` says
-    in words which limits had other values on record.
+    `plain` is the replay that takes no recorded fact as given. `full` takes all facts that matter as given, except the
+    starts of jobs submitted before the dump. `steps` has, for each fact in turn, its name and the share of equal starts
+    once it is taken as given too. `untried` counts starts that no replay from the state before them has tried.
+    `other_limits` says in words which limits had other values on record.
 
     Examples
     --------
@@ -115,7 +115,7 @@ class Explained:
 def explain(
     site: Site, policy: str | Policy | Slurm = SLURM, *, told: Callable[[str], None] | None = None
 ) -> Explained:
-    """Replay a dump many times with different facts given, and return a cause for each start that differs.
+    """Replay a dump many times, taking different recorded facts as given; return a cause for each start that differs.
 
     Parameters
     ----------

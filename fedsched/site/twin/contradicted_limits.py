@@ -46,8 +46,9 @@ class ContradictedLimit(NamedTuple):
 def other_limits(site: Site, plain: Replayed) -> Iterator[ContradictedLimit]:
     """Yield the limits that probably had other values when the jobs ran.
 
-    If more ran at once than a limit allows, the limit was wider. If a replay without given facts (`plain`) runs more at
-    once than the record ever had, the limit may have been narrower. None unless the policy is Slurm's with limits.
+    If more ran at once than a limit allows, the limit was wider. If a replay that takes no recorded facts as given
+    (`plain`) runs more at once than the record ever had, the limit may have been narrower. There are none unless the
+    policy is Slurm's with limits.
     """
     policy = plain.problem.policy
     if not isinstance(policy, Slurm) or site.accounts is None or not are_enforced(policy):

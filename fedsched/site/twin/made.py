@@ -1,7 +1,8 @@
 """Makes a synthetic dump: files as Slurm's commands print them, of an invented cluster, with troubles of real sites.
 
 The recorded starts are those of a policy of fedsched under facts that are in the files: holds, dependencies, requeued
-runs, nodes that went down, maintenance. A replay under that policy with these facts given therefore finds every start.
+runs, nodes that went down, maintenance. So a replay under that policy finds every start if it takes these
+facts as given.
 """
 
 from __future__ import annotations

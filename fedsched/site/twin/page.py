@@ -66,7 +66,7 @@ def verdict(found: Explained) -> str:
     parts = {name: f"{part:.1%}" for name, part in found.parts.items()}
     rest = ", ".join(f"{part} {name}" for name, part in parts.items() if name != EQUAL)
     return (
-        f"{parts[EQUAL]} of {counted(len(found.cause), 'start')} are equal with nothing given; {rest}. "
+        f"{parts[EQUAL]} of {counted(len(found.cause), 'start')} are equal with nothing taken as given; {rest}. "
         f"For {found.given_to:.1%} of the jobs, a recorded fact was taken as given."
     )
 
@@ -85,10 +85,10 @@ def _summary(found: Explained) -> str:
     here = float(simulated[begun].mean()) if begun.any() else float("nan")
     cards = [
         _card("equal starts", share(parts.pop(EQUAL)), f"of {counted(compared, 'start')} in the dump's span, "
-              "with nothing given", *(f"{name}: {share(part)}" for name, part in parts.items())),
+              "with nothing taken as given", *(f"{name}: {share(part)}" for name, part in parts.items())),
         _card("something taken as given", share(found.given_to), "of the jobs, a recorded fact of their own;",
               "never a job's own start"),
-        _card("mean wait", duration(mean), f"simulated: {duration(here)}", "with all facts given"),
+        _card("mean wait", duration(mean), f"simulated: {duration(here)}", "with all facts taken as given"),
         _card("its moving average", share(average.error), f"mean absolute error, over {duration(average.period)}",
               f"HPE FastSim reports {share(figures.HPE_FASTSIM)} over two weeks"),
     ]  # fmt: skip
@@ -130,7 +130,7 @@ def _causes(found: Explained) -> str:
     if found.untried:
         untried = f"<p>{escape(counted(found.untried, 'start'))} not tried from the state before: too many.</p>"
     listed = table("Causes", ["cause", "starts", "share", "its own", "displaced"], rows)
-    cumulative = table("Equal starts as facts are given, one after the other", ["given", "equal starts"], steps)
+    cumulative = table("Equal starts as facts are taken as given, one after the other", ["fact", "equal starts"], steps)
     limits = "".join(f"<p>{escape(one)}.</p>" for one in found.other_limits)
     return f"<h2>Causes</h2><p>{escape(words)}</p>{untried}{limits}{listed}{cumulative}"
 
@@ -158,7 +158,7 @@ def _kinds(found: Explained) -> str:
         rows = [_kind(one) for one in of]
         heads = [name, "jobs", "mean wait", "simulated", "equal", "median difference"]
         parts.append(table(f"By {name}", heads, rows))
-    return f'<h2>By kind of jobs</h2><p>With all facts given.</p><div class="tables">{"".join(parts)}</div>'
+    return f'<h2>By kind of jobs</h2><p>With all facts taken as given.</p><div class="tables">{"".join(parts)}</div>'
 
 
 def _kind(one: Kind) -> tuple[str, ...]:
@@ -180,7 +180,7 @@ def _unexplained(found: Explained) -> str:
         listed.append((str(int(records.job[row])), records.labels["user"][row], f"{records.nodes[row]:,}",
                        str(WallTime(records.submit[row])), str(WallTime(records.start[row])), apart))  # fmt: skip
     more = f"<p>{left.size - LISTED:,} more.</p>" if left.size > LISTED else ""
-    heads = ["job", "user", "nodes", "submitted", "begun on record", "begins here, with all given"]
+    heads = ["job", "user", "nodes", "submitted", "begun on record", "begins here, with all facts given"]
     caption = f"{counted(left.size, 'start')} that nothing explains, the largest difference first"
     return "<h2>Unexplained</h2>" + table(caption, heads, listed, numbers=False) + more
 

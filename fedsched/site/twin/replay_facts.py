@@ -40,9 +40,9 @@ OF_SIZES = ("cpu", "node", "tres", "mem", "gres", "billing")
 def default_facts(site: Site, *, clocks: bool = True, limits: bool = True) -> tuple[str, ...]:
     """Return the names of the facts that a replay takes as given by default: those that matter for this dump.
 
-    The starts of jobs submitted before the dump are never given by default. `clocks` says whether the clocks may be
-    given, which only Slurm's own scheduler has. `limits` says whether effects of limits may be given, which a policy
-    that enforces limits must not get.
+    The starts of jobs submitted before the dump are never among them. `clocks` and `limits` say whether the clocks and
+    the effects of limits may be among them: only Slurm's own scheduler has clocks, and a policy that enforces limits
+    must not get their effects as well.
     """
     left = {BEFORE, *(() if clocks else ("clocks",)), *(() if limits else (LIMIT,))}
     return tuple(name for name in REPLAY_FACTS if name not in left and matters(site, name))
@@ -57,7 +57,7 @@ def checked_facts(given: Collection[str]) -> tuple[str, ...]:
 
 
 def matters(site: Site, name: str) -> bool:
-    """Return whether a dump has something on record for a fact, so that giving it may change a replay."""
+    """Return whether a dump has something on record for a fact, so that taking it as given may change a replay."""
     if name == "clocks":
         return bool(passes_of(site).size)
     if name == "node down":
@@ -103,9 +103,10 @@ def held_runs(site: Site) -> Mask:
 
 
 def begins_of(site: Site, given: Collection[str]) -> Column:
-    """Return the earliest start of each run with these facts given, in seconds of the jobs' clock; 0 if unrestricted.
+    """Return the earliest start of each run, in seconds of the jobs' clock; 0 if unrestricted.
 
-    Runs that waited as the dump begins start no earlier than that.
+    It follows from the run's own begin time and from the recorded facts that `given` names. Runs that waited as the
+    dump begins start no earlier than that.
     """
     records, zero = site.records, site.zero
     begin = np.where(np.isnan(records.begin), 0.0, records.begin - zero)

@@ -1,4 +1,4 @@
-"""Builds the problem that a replay simulates: a dump's jobs as a workload with the given facts, machine and policy."""
+"""Builds the problem of a replay: a dump's jobs as a workload, its machine, a policy, and the facts taken as given."""
 
 from __future__ import annotations
 
