@@ -273,7 +273,7 @@ def _stretch_of(extras: Extras, first: int, last: int) -> Extras:
 def _objectives(objective: str | Sequence[str], weights: Sequence[float] | None) -> Objectives:
     if callable(objective) or (not isinstance(objective, str) and any(callable(one) for one in objective)):
         raise ValueError(
-            "environment: objective is a function of whole schedules and has no running sum; name metrics and weights."
+            "environment: objective is a function of metrics and has no running sum; name metrics and weights."
         )
     found = Objectives.of(objective, weights)
     if found.priced:

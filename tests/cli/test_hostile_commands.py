@@ -11,6 +11,8 @@ import pytest
 from support import hostile
 
 import fedsched as fs
+from fedsched.cli.shared.options import FORMAT_NAMES
+from fedsched.io import FORMATS
 from fedsched.model.machine.federation import Cluster, Federation, NodeGroup
 
 if TYPE_CHECKING:
@@ -77,6 +79,11 @@ LOGS: dict[str, tuple[str, Callable[[Path], None]]] = {
     "sacct": ("a\x1b]0;t\x07.sacct", sacct),
     "sacct_json": ("a\x07b.json", sacct_json),
 }
+
+
+def test_every_format_is_tried() -> None:
+    """Tests that a hostile file is made of each format, except of those read as others are."""
+    assert set(LOGS) - {"sacct_json"} | {"openb", "events"} == set(FORMATS.values()) == {*re.findall(r"(?!or )\b\w+", FORMAT_NAMES)}
 
 
 def harmless(*texts: str) -> None:

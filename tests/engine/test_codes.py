@@ -20,6 +20,8 @@ def test_names_and_numbers_agree() -> None:
     assert set(naive.ORDERS) == set(ORDERS)
     keys = {*CHANGING.values(), *BY_SUBMIT.values()}
     assert {key for key in QueueKey if key} == keys, "codes.QueueKey, orders.CHANGING, orders.BY_SUBMIT"
+    assert all(key < QueueKey.SUBMITTED for key in CHANGING.values()), "queue_tree.sort asks by the number"
+    assert all(key >= QueueKey.SUBMITTED for key in BY_SUBMIT.values())
     assert LOOKAHEAD == naive.LOOKAHEAD
 
 

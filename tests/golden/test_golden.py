@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import pytest
 from golden.cases import GROUPS, values
+from golden.hashes import EXACT, SUMMED
 from golden.record import changed, recorded
 from support.tiers import DEEP, SHARE
 
+from fedsched.model.schedule.metrics import NAMES
+
 pytestmark = pytest.mark.compiled
 VALUES = recorded()
+
+
+def test_every_metric_is_hashed() -> None:
+    """Tests that no metric is left out of the hashes."""
+    assert {*EXACT, *SUMMED} == {*NAMES}
 
 
 @pytest.mark.parametrize("group", GROUPS)
