@@ -13,7 +13,7 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from fedsched.comparison.entrants import Entrant, Outcome, PolicyEntrant, SearchEntrant, bounds_on
+from fedsched.comparison.entrants import Entrant, Outcome, PolicyEntrant, SearchEntrant, bounds_on, code_of
 from fedsched.comparison.files import RunFile, merge_records, read_records
 from fedsched.comparison.gangs import GangEntrant, GangInstance
 from fedsched.comparison.instances import Budget, Comparable, Instance
@@ -90,7 +90,8 @@ def compare(
         takes more evaluations than allowed, or gives a value that a proven bound excludes.
     path
         A file to which each run is added as it ends, as one line of JSON. Another call with it runs only what is
-        missing; a line that a kill left half-written is run again.
+        missing; a line that a kill left half-written is run again. A method that is an object runs again if its class
+        or its simple attributes have changed; after a change elsewhere, take a new file.
     executor
         Any `concurrent.futures.Executor`; runs are its tasks. None: runs are made one after the other in this process.
         If the executor loses runs, the others go on, and the error at the end names the first lost one.
@@ -174,6 +175,7 @@ def _tasks(
         if twice is not None:
             raise ValueError(f"compare: {what} {twice!r} is given twice; each must have a name of its own.")
     fingerprints = {instance.name: instance.fingerprint() for instance in instances}
+    codes = {entrant.name: code_of(entrant) for entrant in entrants}
     first_policy = next((one for one in entrants if isinstance(one, PolicyEntrant)), None)
     return [
         _Task(
@@ -196,6 +198,7 @@ def _tasks(
                 reading=getattr(instance, "reading", None),
                 clairvoyant=getattr(instance, "submits", "") == "keep" and getattr(entrant, "plans_ahead", False),
                 deterministic=_is_deterministic(entrant, instance),
+                code=codes[entrant.name],
             ),
             bounded=entrant is first_policy,
         )

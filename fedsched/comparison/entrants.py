@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast, runtime_checkable
+
+import numpy as np
 
 from fedsched.comparison.instances import Instance
 from fedsched.core.errors import InfeasibleError
@@ -296,3 +300,23 @@ def policy_entrant(policy: Policy) -> PolicyEntrant:
     if not (isinstance(name, str) and name):
         name = str(policy) if type(policy).__str__ is not object.__str__ else type(policy).__name__
     return PolicyEntrant(name, policy)
+
+
+def code_of(entrant: Entrant) -> str:
+    """Return a hash by which to see that an entrant of the user's has changed; "" for methods that are named.
+
+    It covers the text of the class, and attributes that are numbers, texts, arrays or tuples of these.
+    """
+    if isinstance(entrant, SearchEntrant) or type(entrant).__module__.startswith("fedsched."):
+        entrant = getattr(entrant, "policy", None)  # type: ignore[assignment]
+        if entrant is None:
+            return ""
+    names = dict.fromkeys([*getattr(entrant, "__dict__", ()), *getattr(type(entrant), "__slots__", ())])
+    values = {name: getattr(entrant, name, None) for name in names}
+    told = [f"{name}={value!r}" for name, value in values.items() if isinstance(value, (int, float, str, tuple))]
+    arrays = [value.tobytes() for value in values.values() if isinstance(value, np.ndarray)]
+    try:
+        text = inspect.getsource(type(entrant))
+    except (OSError, TypeError):  # typed at a prompt
+        text = ""
+    return hashlib.sha256(b"".join([text.encode(), *map(str.encode, told), *arrays])).hexdigest()[:12]

@@ -83,7 +83,7 @@ def _record_of(line: bytes) -> RunRecord:
             "reading": reading,
         }
     )
-    texts = [record.instance, record.fingerprint, record.method, record.stop_reason, record.error]
+    texts = [record.instance, record.fingerprint, record.method, record.stop_reason, record.error, record.code]
     texts += [*record.objectives, *record.facts]
     numbers = [record.seed, record.evaluations, record.seconds, *(value for row in record.front for value in row)]
     if not all(isinstance(text, str) for text in (*texts, *(baselines or ()))) or not record.objectives:

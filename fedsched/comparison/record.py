@@ -87,17 +87,18 @@ class RunRecord:
     clairvoyant: bool = False  # the method knew submissions in advance, as no policy does
     deterministic: bool = False  # every seed gives the same, so that one run stands for all
     history: tuple[tuple[float, ...], ...] = ()  # evaluations, seconds, the first objective's best value from then on
+    code: str = ""  # a hash of the method's class and simple attributes if it is an object of the user's
 
     def __str__(self) -> str:
         return one_line(f"the run of {self.method} on {self.instance}, seed {self.seed}")
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Return a key that equal runs share: instance, method, seed, budget, baselines and reading."""
+        """Return a key that equal runs share: instance, method and its code, seed, budget, baselines and reading."""
         reading = (self.submits, self.reading)
         return (
             self.instance, self.fingerprint, self.method, self.seed, self.evaluations_allowed, self.seconds_allowed,
-            self.baselines, None if reading == FORMER or self.reading is None else reading,
+            self.baselines, self.code, None if reading == FORMER or self.reading is None else reading,
         )  # fmt: skip
 
     @property

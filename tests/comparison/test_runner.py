@@ -172,6 +172,29 @@ def test_policies_are_objects_too_and_bounds_are_computed_once(
         assert values["easy"] == values["mine"]
 
 
+def test_a_changed_object_runs_again(tiny: list[Instance], tmp_path: Path) -> None:
+    """Tests that a policy object of the same name with another attribute is no earlier run, and the same one is."""
+
+    class Mine:
+        name = "mine"
+
+        def __init__(self, order: str) -> None:
+            self.order, self.calls = order, [0]
+
+        def rules(self, workload: fs.Workload, federation: fs.Federation) -> fs.Rules:
+            self.calls.append(len(workload))
+            return fs.Rules(self.order, "greedy")
+
+    path = tmp_path / "runs.jsonl"
+    ljf, sjf = Mine("ljf"), Mine("sjf")
+    first = compare(tiny[:1], ljf, [0], BUDGET, path=path)
+    assert compare(tiny[:1], sjf, [0], BUDGET, path=path).records[0].code != first.records[0].code
+    calls = len(ljf.calls)
+    assert compare(tiny[:1], ljf, [0], BUDGET, path=path) == first
+    assert len(ljf.calls) == calls
+    assert len(read_records(path)) == 2
+
+
 def test_a_run_that_is_late_is_told(makespans: Callable[..., Comparison]) -> None:
     """Tests that a method that takes much longer than its seconds is named with the longest time."""
     records = zip(makespans({("x", "a"): [1.0, 2.0], ("x", "b"): [2.0]}).records, (14.0, 20.0, 12.0), strict=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time as clock
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -175,7 +176,7 @@ class Simulation:
         description: str = "plan",
         running: RunningJobs | None = None,
     ) -> None:
-        self.workload, self.federation = workload, federation
+        self.actual, self.federation = workload, federation
         self.problem, self.plan = problem, plan
         self.reading, self.description = reading, description
         _refuse_unplaceable(workload, federation, problem, plan)
@@ -196,6 +197,11 @@ class Simulation:
         self._all_started = 0  # the number of the first arrivals that have all started
         self._all_stay = not takes_nodes(federation) and workload.held is None  # no started job is queued again
         self._slice = 64
+
+    @cached_property
+    def workload(self) -> Workload:
+        """Return the jobs as the policy may know them: estimates are run times if these are known."""
+        return self.reading.seen(self.actual)
 
     @property
     def time(self) -> float:
@@ -363,7 +369,7 @@ class Simulation:
             start[lost.killed] = np.nan
         if self.finished < self._jobs:
             interrupted = f"interrupted at {self.time:g} s: {self.finished} of {counted(self._jobs, 'job')} finished"
-            left = self.workload.id[np.isnan(start) & np.isin(np.arange(start.size), self.problem.arrival)]
+            left = self.actual.id[np.isnan(start) & np.isin(np.arange(start.size), self.problem.arrival)]
             room = unfinished_note(self.finished, self._jobs, left=left if is_capped(self.federation) else None)
             notes = (room if self._over else interrupted,)
         return Schedule(
@@ -393,17 +399,17 @@ class Simulation:
 
         Submits differ from the workload's if they depend on the ends of other jobs.
         """
-        if self.workload.feedback is None or self.state.extras is None:
+        if self.actual.feedback is None or self.state.extras is None:
             return self._in_shapes()
-        submit = actual_submits(self.workload, self.state, lost)
-        return replace(self._in_shapes(), submit=submit, after=replace_singletons(self.workload))
+        submit = actual_submits(self.actual, self.state, lost)
+        return replace(self._in_shapes(), submit=submit, after=replace_singletons(self.actual))
 
     def _in_shapes(self) -> Workload:
         """Return the workload with the shapes that jobs have taken; the workload itself if none chooses."""
         moldable = moldable_of(self.problem)
         if moldable is None or self.state.extras is None:
-            return self.workload
-        return with_shapes(self.workload, self.federation, moldable.which[self.state.extras.molded.at])
+            return self.actual
+        return with_shapes(self.actual, self.federation, moldable.which[self.state.extras.molded.at])
 
 
 def lost_in(state: State) -> LostRuns | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -62,7 +63,7 @@ class SharedRun:
     def __init__(
         self, workload: Workload, federation: Federation, packed: Packed, sharing: NodeSharing, reading: Reading
     ) -> None:
-        self.workload, self.federation, self.sharing, self.reading = workload, federation, sharing, reading
+        self.actual, self.federation, self.sharing, self.reading = workload, federation, sharing, reading
         self.problem, self.plan, self.state, self.work = packed.problem, packed.plan, packed.state, packed.work
         self.nodes = packed.sharing
         row = loop.first_unfit(self.problem, self.plan, self.state, self.nodes, self.work)
@@ -82,12 +83,17 @@ class SharedRun:
     def _refuse_who_counts_too_many(self) -> None:
         row = loop.first_over(self.problem, self.plan, self.state, self.nodes, self.work)
         if row >= 0:
-            tasks, many = self.workload.tasks[row], counted(int(self.work.number[Number.FOUND]), "node")
+            tasks, many = self.actual.tasks[row], counted(int(self.work.number[Number.FOUND]), "node")
             raise InfeasibleError(
-                f"Job {self.workload.id[row]}: even on the empty machine its {tasks} tasks are given {many}, and its "
+                f"Job {self.actual.id[row]}: even on the empty machine its {tasks} tasks are given {many}, and its "
                 "partition or a limit lets it have none of so many; drop it, give wider limits, or another choice of "
                 "nodes (sharing=)."
             )
+
+    @cached_property
+    def workload(self) -> Workload:
+        """Return the jobs as the policy may know them: estimates are run times if these are known."""
+        return self.reading.seen(self.actual)
 
     @property
     def time(self) -> float:
@@ -203,7 +209,7 @@ class SharedRun:
     def schedule(self, policy: str) -> SharedSchedule:
         """Return what has been started until now, and when it ended."""
         return schedule_of(
-            self.workload, self.federation, self.sharing, self.reading, self.problem, self.state, self.work,
+            self.actual, self.federation, self.sharing, self.reading, self.problem, self.state, self.work,
             policy=policy, interrupted=not self.done,
         )  # fmt: skip
 

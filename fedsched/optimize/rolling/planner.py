@@ -67,7 +67,7 @@ class RollingPlanner:
     """The planner of one run: it plans anew whenever its policy says so, and counts plans and evaluations."""
 
     def __init__(self, policy: Rolling, run: Simulation) -> None:
-        refuse("rolling", Use(run.workload, run.federation, run.reading))
+        refuse("rolling", Use(run.actual, run.federation, run.reading))
         self.policy = policy
         self.replans = 0  # searches so far
         self.evaluations = 0
@@ -114,7 +114,7 @@ class RollingPlanner:
         """
         before = self._memory()
         self._file.save_sometimes(run, before)
-        if run.workload.feedback is not None:
+        if run.actual.feedback is not None:
             self._let_join(run)
         if run.time < self._due:
             return

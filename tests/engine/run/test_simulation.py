@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 from support.plain import jobs
@@ -9,8 +11,11 @@ from support.plain import jobs
 import fedsched as fs
 from fedsched.core.errors import InfeasibleError
 from fedsched.engine.arrays.structs import RunningJobs
-from fedsched.engine.run.simulation import start_of
+from fedsched.engine.run.simulation import Simulation, start_of
 from fedsched.simulate import prepare
+
+if TYPE_CHECKING:
+    from fedsched.core.names import Knowledge
 
 FOUR = fs.Federation.homogeneous(4)
 
@@ -86,3 +91,26 @@ def test_an_order_of_other_jobs_is_refused(rows: list[int], told: str) -> None:
         run.line_up(rows)
     run.line_up([3, 1])
     assert run.in_queue_order(run.queued()).tolist() == [3, 1]
+
+
+@pytest.mark.parametrize("knowledge", ["runtime", "estimate"])
+def test_a_planner_knows_what_the_rules_know(knowledge: Knowledge) -> None:
+    """Tests that the jobs of the run have the estimates that `rules` gets: run times only if these are known."""
+    seen: list[list[float]] = []
+
+    class Looks:
+        def rules(self, workload: fs.Workload, federation: fs.Federation) -> fs.Rules:
+            seen.append(workload.estimate.tolist())
+            return fs.Rules(dispatch="easy")
+
+        def planner(self, run: Simulation) -> Looks:
+            run.consult(self, jobs=0)
+            return self
+
+        def replan(self, run: Simulation) -> None:
+            seen.append(run.workload.estimate.tolist())
+
+    log = fs.Workload(submit=[0, 0], tasks=[4, 4], runtime=[10, 20], estimate=[30, 40])
+    fs.simulate(log, FOUR, Looks(), knowledge=knowledge).verify()
+    assert {*map(tuple, seen)} == {(10.0, 20.0) if knowledge == "runtime" else (30.0, 40.0)}
+    assert len(seen) > 1
