@@ -117,7 +117,8 @@ def _penalty_card(result: Result) -> str:
 
     nearly = result.energy_penalty < NEARLY_ONE
     why = "idle power dominates, so both aims want the same plan" if nearly else "there is something to trade"
-    return _card("energy that the least makespan costs", f"≥ {share(result.energy_penalty)}", [("", why)])
+    lines = [("", f"estimated from the bounds: {why}")]
+    return _card("energy that the least makespan costs", f"about {share(result.energy_penalty)}", lines)
 
 
 def gains(result: Result) -> str:

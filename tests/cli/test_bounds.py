@@ -38,7 +38,7 @@ def test_the_table_names_method_and_penalty(call: Callable[..., tuple[int, str, 
     status, out, _ = call(*SMALL, "--submits", "now", "--method", "closed")
     assert status == 0
     assert "by closed forms" in out
-    assert "Energy penalty at the least makespan" in out
+    assert "Energy penalty at the least makespan, estimated from the bounds" in out
     assert "makespan" in out
     assert "utilisation" not in out
     assert "slowdown" not in out  # that it is at least 1 says nothing

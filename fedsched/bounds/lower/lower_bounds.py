@@ -28,10 +28,11 @@ from fedsched.model.jobs.admission import count_in_nodes, with_default_times
 from fedsched.model.jobs.alternatives import may_change_gear
 from fedsched.model.jobs.assumed import WATTS_MARK
 from fedsched.model.jobs.shaping import with_chosen_shapes
+from fedsched.model.jobs.transformations import with_submits
 from fedsched.model.power.power_cap import without_caps
 from fedsched.model.power.switching import with_least_idle_watts
 from fedsched.model.power.watts import have_own_watts
-from fedsched.model.reading import CLAIRVOYANT, Reading
+from fedsched.model.reading import CLAIRVOYANT, Reading, in_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
     from fedsched.bounds.lower.relaxation import Floats, Ints
     from fedsched.bounds.lower.shapes import Areas
-    from fedsched.core.names import Alternatives, Knowledge
+    from fedsched.core.names import Alternatives, Knowledge, Submits
     from fedsched.io.arguments import AnyJobs, AnyMachine
     from fedsched.model.machine.federation import Federation
 
@@ -57,6 +58,7 @@ def lower_bounds(
     workload: AnyJobs,
     federation: AnyMachine,
     *,
+    submits: Submits = "keep",
     t0: float | None = None,
     reading: Reading = CLAIRVOYANT,
     knowledge: Knowledge | None = None,
@@ -73,6 +75,8 @@ def lower_bounds(
     ----------
     workload, federation
         The jobs, and the machine, given as to `simulate`.
+    submits
+        "keep": jobs arrive at their submit times. "now": all jobs wait from the start, as in `optimize` and `compare`.
     t0
         The origin of time: no job starts before it. By default the earliest submit.
     reading
@@ -112,6 +116,8 @@ def lower_bounds(
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to bound.")
     t0 = origin("lower_bounds", t0)
+    workload = with_submits("lower_bounds", workload, submits, t0, some_run=False)
+    told = in_words(submits, reading)
     delays = start_delays_of(workload, federation, -math.inf if t0 is None else t0)
     federation = with_least_idle_watts(federation)
     workload = count_in_nodes(with_default_times(workload, federation), federation)
@@ -144,7 +150,7 @@ def lower_bounds(
             own, first = shapes.every(relaxation, sure_starts(problem), separate=True)
         latest = math.inf if deadline is None else deadline - relaxation.t0
         found = found.with_costs(federation, own, shapes=first, latest=latest, seconds=seconds)
-    return replace(found, watts_assumed=federation.watts_assumed)
+    return replace(found, watts_assumed=federation.watts_assumed, reading=told)
 
 
 def bounds_of_relaxation(relaxation: Relaxation, *, method: str = "auto", seconds: float | None = None) -> LowerBounds:
@@ -182,6 +188,8 @@ class LowerBounds:
         Whether they hold for any choice of the jobs' alternatives.
     costs
         The bounds on costs by signals, if there are any.
+    reading
+        In words: when jobs arrive and what is known of them.
 
     Examples
     --------
@@ -204,6 +212,7 @@ class LowerBounds:
     watts_assumed: bool = False
     free: bool = False  # whether they hold for any choice of the jobs' alternatives
     costs: Mapping[str, float] = field(default_factory=dict)  # by signals, if there are any
+    reading: str = ""  # in words: when jobs arrive and what is known
 
     def __getitem__(self, metric: str) -> float:
         """Return the bound on a metric by its name: see `of`."""
@@ -356,10 +365,11 @@ class LowerBounds:
 
     @property
     def penalty(self) -> float:
-        """Return by how much the energy at the least makespan exceeds the least energy, as a share, by bounds alone.
+        """Return an estimate of how much more energy the least makespan takes than the least energy, as a share.
 
-        Near 0, the same plan is best for makespan and energy, and the front is nearly a point. Idle power is
-        then a large share of busy power. The penalty is large if fast nodes draw disproportionately much.
+        It is the ratio of two bounds, so it proves nothing: the ratio of the true values may be less or more. Near 0,
+        the same plan is best for makespan and energy, and the front is nearly a point. Idle power is then a large share
+        of busy power. The penalty is large if fast nodes draw disproportionately much.
         """
         return self.energy_within(self.makespan) / self.energy - 1.0 if self.energy > 0 else 0.0
 
@@ -369,12 +379,13 @@ class LowerBounds:
         mean = f"not proven: {', '.join(self.unproven)}" if self.unproven else mean
         rows = [
             ("makespan", self.makespan, "s", f"longest job {self.longest_job:,.6g}, area {self.area:,.6g}"),
-            ("energy", self.energy, "J", f"+{self.penalty:.1%} at the least makespan{assumed}"),
+            ("energy", self.energy, "J", f"about {self.penalty:.1%} more at the least makespan{assumed}"),
             ("flow", self.flow, "s", mean),
         ]
         hours = f"work in the cheapest hours that have room{assumed}"
         rows += [(name, value, "kg" if name == "carbon" else "", hours) for name, value in self.costs.items()]
         lines = [f"  {name:<9} >= {value:,.6g} {unit}  ({note})" for name, value, unit, note in rows]
+        lines += [f"  Reading: {self.reading}."] if self.reading else []
         if self.free:
             lines.append(f"  {FREE_UNPROVEN}")
         return "\n".join([f"Lower bounds for {counted(self.jobs, 'job')}, by {METHOD_NAMES[self.method]}:", *lines])

@@ -18,7 +18,7 @@ from fedsched.cli.shared.input_output import (
     stopwatch,
 )
 from fedsched.core.text import counted
-from fedsched.model.reading import CLAIRVOYANT, in_words
+from fedsched.model.reading import CLAIRVOYANT
 
 if TYPE_CHECKING:
     from fedsched.bounds import LowerBounds
@@ -55,17 +55,13 @@ def command(
     fedsched bounds sample --head 200 --federation example --submits now
     """
     from fedsched.bounds import lower_bounds
-    from fedsched.model.jobs.transformations import submit_all_at
 
     asked = groups.scenario_of(scenario, trace, log=log, machine=machine, reading=reading, usual=CLAIRVOYANT)
     groups.say_unused(scenario, asked, "bounds")
-    told = in_words(submits, asked.reading)
     workload = load_workload(asked.jobs, asked.seed)
     cluster = asked.cluster(workload)
-    if submits == "now" and len(workload):
-        workload = submit_all_at(workload, float(workload.submit.min()))
     with stopwatch() as taken:
-        bounds = lower_bounds(workload, cluster, reading=asked.reading, method=method)
+        bounds = lower_bounds(workload, cluster, submits=submits, reading=asked.reading, method=method)
         front = bounds.front(points).tolist()
         seconds = taken()
     if json:
@@ -75,7 +71,7 @@ def command(
                 "federation": cluster.name,
                 "jobs": len(workload),
                 **reading_of(workload, cluster),
-                "reading": told,
+                "reading": bounds.reading,
                 "method": bounds.method,
                 "bounds": _telling(bounds),
                 "unproven": list(bounds.unproven),
@@ -86,7 +82,7 @@ def command(
         )
         return 0
     say(verdict(bounds, cluster, len(workload)))
-    say(f"Reading: {told}.")
+    say(f"Reading: {bounds.reading}.")
     for line in facts_of(workload, cluster):
         say(line)
     _print(bounds, front, cluster)
@@ -139,4 +135,5 @@ def _print(bounds: LowerBounds, front: list[list[float]], cluster: Federation) -
     meaning = (
         "makespan and energy want nearly the same plan" if bounds.penalty < 0.02 else "there is something to trade"
     )  # fmt: skip
-    say(f"{marked('Energy penalty', 'energy', cluster)} at the least makespan: {bounds.penalty:.1%} ({meaning}).")
+    penalty = f"{marked('Energy penalty', 'energy', cluster)} at the least makespan"
+    say(f"{penalty}, estimated from the bounds: {bounds.penalty:.1%} ({meaning}).")

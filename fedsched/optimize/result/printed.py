@@ -198,7 +198,9 @@ def remarks(result: Result) -> list[str]:
         nearly = result.energy_penalty < NEARLY_ONE
         why = "idle power dominates, so both want the same plan" if nearly else "there is something to trade"
         energy = assumed.marked("energy", "energy", result.federation)
-        lines.append(f"the least makespan costs at least {share(result.energy_penalty)} {energy}: {why}")
+        lines.append(
+            f"estimated from the bounds, the least makespan takes {share(result.energy_penalty)} more {energy}: {why}"
+        )
     lines += notes(result)
     if result.left_out:
         lines.append(f"left out for want of time: {', '.join(result.left_out)}")

@@ -187,7 +187,7 @@ class Result(ResultConvenience):
     baselines: tuple[Baseline, ...]
     lower_bounds: dict[str, float]  # by metric name; NaN: none is proven
     bound_front: NDArray[np.float64]  # lower bounds on makespan and energy together, if these are the objectives
-    energy_penalty: float  # share of energy that the least makespan costs, by linear programs; NaN if not computed
+    energy_penalty: float  # `LowerBounds.penalty`, an estimate; NaN if not computed
     history: tuple[Moment, ...]
     evaluations: int
     seconds: float
