@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -18,6 +20,9 @@ from fedsched.model.schedule.metrics import Column
 from fedsched.search.problem.objectives import Objectives
 from fedsched.search.problem.problem import SearchProblem
 from fedsched.simulate import prepare
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 BOTH = Objectives.of(("makespan", "energy"))
 
@@ -194,3 +199,41 @@ def test_maximised_objectives_turn_round() -> None:
     problem = SearchProblem(fs.Workload.example().head(20), fs.Federation.example(), Objectives.of("utilisation"))
     row = problem.row(np.arange(20))
     assert problem.values(row[None])[0, 0] == -problem.schedule(row).metrics(users=False).utilisation
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        (lambda row: row.__setitem__(0, row[1]), "order must hold each of the rows 0..8 − 1 exactly once"),
+        (lambda row: row.__setitem__(0, 10**9), "order must hold"),
+        (lambda row: row.__setitem__(0, -1), "order must hold"),
+        (lambda row: row.__setitem__(-1, 77), "rules must be numbers"),
+        (lambda row: row.__setitem__(-2, int(Dispatch.CONSERVATIVE)), "rules must be numbers"),
+        (lambda row: row.__setitem__(8, -1), "caps must be at least 0"),
+    ],
+)
+def test_a_row_that_is_no_plan_is_refused(spoil: Callable[[Any], None], told: str) -> None:
+    """Tests that a row with a faulty order, rule or cap is an error with its cause, and is never simulated."""
+    problem = SearchProblem(fs.read("sample").head(8), fs.read_federation("example"), Objectives.of("makespan"))
+    rows = np.stack([problem.row(range(8))] * 2)
+    spoil(rows[1])
+    with pytest.raises(ValueError, match=told):
+        problem.values(rows)
+    with pytest.raises(ValueError, match=r"\(plan 1\)"):
+        problem.values_unless(rows, lambda: False)
+    if "caps" in told:
+        assert problem.holds(problem.repaired(rows))
+    else:
+        with pytest.raises(ValueError, match=told):
+            problem.repaired(rows)
+        assert not problem.holds(rows)
+
+
+def test_rows_of_another_shape_are_refused() -> None:
+    """Tests that one row, shorter rows and fractions are errors that say how rows are laid out."""
+    problem = SearchProblem(fs.read("sample").head(8), fs.read_federation("example"), Objectives.of("makespan"))
+    for rows in (problem.row(range(8)), np.zeros((3, 5), dtype=np.int64), problem.row(range(8))[None] * 1.0):
+        with pytest.raises(ValueError, match=r"must be plans × 50 whole numbers"):
+            problem.values(rows)
+        with pytest.raises(ValueError, match="whole numbers"):
+            problem.repaired(rows)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.core.jit import by_reference, inlined, kernel, part
+from fedsched.core.jit import by_reference, constant, inlined, kernel, part
 from fedsched.engine.codes import Placement
 from fedsched.engine.optional_features import limits
 from fedsched.engine.pack.shape_arrays import shape_job, tasks_in
@@ -183,3 +183,37 @@ def decode_weights(problem: Problem, space: Space, weights: Floats, rows: Ints, 
             for g in range(groups):
                 i = j * groups + g
                 weights[c, i] = (space.nodes[g] - rows[c, jobs + i]) / space.nodes[g]
+
+
+# Kinds of faults of a row, and their number.
+ORDER_FAULT, RULE_FAULT, CAP_FAULT, SHAPE_FAULT = constant(0), constant(1), constant(2), constant(3)
+FAULTS = constant(4)
+
+
+@kernel
+def first_fault(rows: Ints, groups: int, dispatches: Ints, placements: int, shapes: Ints, marks: Ints) -> int:
+    """Return FAULTS·k + the kind of fault of the first row k that kernels could not read as a plan, or -1.
+
+    `shapes` has the number of shapes of each job, or is empty if plans choose none; `marks` has room for each job.
+    """
+    jobs = marks.size
+    rules = jobs * (1 + groups)
+    for k in range(rows.shape[0]):
+        marks[:] = 0
+        for i in range(jobs):
+            j = rows[k, i]
+            if j < 0 or j >= jobs or marks[j] == 1:
+                return FAULTS * k + ORDER_FAULT
+            marks[j] = 1
+        known = False
+        for dispatch in dispatches:
+            known = known or dispatch == rows[k, rules]
+        if not known or rows[k, rules + 1] < 0 or rows[k, rules + 1] >= placements:
+            return FAULTS * k + RULE_FAULT
+        for i in range(jobs, rules):
+            if rows[k, i] < 0:
+                return FAULTS * k + CAP_FAULT
+        for j in range(shapes.size):
+            if rows[k, rules + 2 + j] < 0 or rows[k, rules + 2 + j] >= shapes[j]:
+                return FAULTS * k + SHAPE_FAULT
+    return -1

@@ -23,7 +23,18 @@ from fedsched.engine.run.evaluate import NO_JOB_IS_MISSING, Common, evaluate_row
 from fedsched.model.schedule.lost import RunTable
 from fedsched.model.schedule.metrics import NAMES, Column
 from fedsched.search.encoding import delays as put_off
-from fedsched.search.encoding.genome import PlanLayout, Space, decode_weights, repair
+from fedsched.search.encoding.genome import (
+    CAP_FAULT,
+    FAULTS,
+    ORDER_FAULT,
+    RULE_FAULT,
+    SHAPE_FAULT,
+    PlanLayout,
+    Space,
+    decode_weights,
+    first_fault,
+    repair,
+)
 from fedsched.search.problem.objectives import signs_of
 from fedsched.search.run.interruptible_evaluation import metrics_unless
 
@@ -37,6 +48,12 @@ if TYPE_CHECKING:
     from fedsched.search.encoding.delays import Delays
     from fedsched.search.problem.objectives import Objectives
 
+FAULT_TEXTS = {
+    ORDER_FAULT: "order must hold each of the rows 0..{jobs} − 1 exactly once",
+    RULE_FAULT: "rules must be numbers of a dispatch rule and a placement rule of plans, as problem.default_rules()",
+    CAP_FAULT: "caps must be at least 0; problem.repaired sets them within their limits",
+    SHAPE_FAULT: "shapes must be indices of the jobs' shapes",
+}
 PLAN_DISPATCH = (Dispatch.GREEDY, Dispatch.STRICT, Dispatch.EASY)
 FAR = 2.0**30  # factor of the penalty on each metric for each further job without an end
 
@@ -236,9 +253,9 @@ class PackedProblem:
     def metrics(self, rows: Ints) -> Floats:
         """Return the metric rows of feasible plans (plans × metrics), simulated on all threads.
 
-        Raise InfeasibleError if a job of a plan can never start.
+        Raise InfeasibleError if a job of a plan can never start, and ValueError if a row is no plan.
         """
-        rows = np.asarray(rows, dtype=np.int64)
+        rows = self.checked(rows)
         read = np.ascontiguousarray(rows[:, : self.layout.read])
         metrics = np.full((len(rows), len(Column)), np.nan)
         self.seat()
@@ -290,6 +307,7 @@ class PackedProblem:
 
         `over` is also called while a row is simulated, which then does not count.
         """
+        rows = self.checked(rows)
         metrics = np.full((len(rows), len(Column)), np.nan)
         self.seat()
 
@@ -321,14 +339,39 @@ class PackedProblem:
     def repaired(self, rows: Ints) -> Ints:
         """Make the rows feasible in place, and return them.
 
-        Then caps are within limits, delays within slack, and every job fits on the empty federation.
+        Then caps are within limits, delays within slack, and every job fits on the empty federation. Raise ValueError
+        if a row's order is no permutation, or if its rules or shapes are none: these are not repaired.
         """
+        self.checked(rows, caps=False)
         problem, space, state = self.seat()
         repair(problem, space, rows, state)
         if self.delays is not None:
             delays = self.layout.delays(rows)
             np.clip(delays, 0, self.delays.slack, out=delays)
         return rows
+
+    def checked(self, rows: Ints, *, caps: bool = True) -> Ints:
+        """Return the rows as an array of int64; raise ValueError for the first one that kernels could not read.
+
+        With `caps=False`, caps below 0 are allowed.
+        """
+        given, layout = np.asarray(rows), self.layout
+        if given.ndim != 2 or given.shape[1] not in (layout.length, layout.read) or given.dtype.kind not in "iu":
+            raise ValueError(
+                f"rows: shape {given.shape} of {given.dtype} must be plans × {layout.length} whole numbers; "
+                "problem.row and problem.random_rows make such rows."
+            )
+        read = given.astype(np.int64, copy=False)
+        many = np.zeros(0, dtype=np.int64) if self.shapes is None else np.diff(self.shapes.first)
+        marks = np.zeros(layout.jobs, dtype=np.int64)
+        if not caps:
+            read = read.copy()
+            np.maximum(layout.caps(read), 0, out=layout.caps(read))
+        place = first_fault(read, layout.groups, self.space.dispatches, len(Placement), many, marks)
+        if place >= 0:
+            plan, kind = divmod(place, FAULTS)
+            raise ValueError(f"rows: the {FAULT_TEXTS[kind].format(jobs=layout.jobs)} (plan {plan}).")
+        return read
 
     def holds(self, rows: Ints) -> bool:
         """Return whether all rows are feasible plans: `repaired` would leave them unchanged."""
