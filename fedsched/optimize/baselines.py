@@ -14,6 +14,7 @@ import numpy as np
 
 from fedsched.bounds.lower.lower_bounds import LowerBounds, bounds_of_relaxation, lower_bounds
 from fedsched.bounds.lower.relaxation import relax
+from fedsched.bounds.lower.small_problems import WITHOUT_SOLVER
 from fedsched.bounds.lower.time_grid import start_delays_of
 from fedsched.core.errors import InfeasibleError
 from fedsched.engine.pack.node_caps import caps_table
@@ -73,7 +74,7 @@ class Yardsticks:
     bounds: LowerBounds | SharedBounds | None  # for what came; None: nothing is proven
     bound_front: Floats
     energy_penalty: float
-    left_out: tuple[str, ...]  # for lack of time
+    left_out: tuple[str, ...]  # for lack of time, or of a solver
     refused: dict[str, str]  # policies that cannot place every job, each with the reason
 
     @property
@@ -126,6 +127,8 @@ def yardsticks(
         front, penalty = bounds.front(), math.nan if trades else bounds.penalty  # it compares each job's best shapes
     if bounds is not None and bounds.cut:
         left_out.append("some of the bounds")
+    if isinstance(bounds, LowerBounds) and bounds.solver_missing and "makespan" in problem.objectives.names:
+        left_out.append(WITHOUT_SOLVER)
     rows = _ranked_rows(problem, schedules.values())
     values = problem.objectives.values(rows)
     return Yardsticks(

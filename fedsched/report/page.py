@@ -10,7 +10,7 @@ import numpy as np
 from fedsched.core.text import html as escape
 from fedsched.model.jobs.assumed import mark, marked, watts_sentence
 from fedsched.model.schedule.metrics import METRICS, SCALES
-from fedsched.optimize.result.printed import from_file
+from fedsched.optimize.result.printed import from_file, left_out_lines
 from fedsched.optimize.result.printed import notes as notes_of
 from fedsched.plot.pareto import beside
 from fedsched.report import repeat_code, summary
@@ -226,8 +226,7 @@ def _summary(material: Material, thinned: list[str]) -> str:
         notes.append("The plans are clairvoyant: they know future submits.")
     if result is not None:
         notes += notes_of(result)
-    if result is not None and result.left_out:
-        notes.append(f"Left out for want of time: {', '.join(result.left_out)}")
+        notes += left_out_lines(result)
     if result is not None and result.unverified:
         notes.append(from_file(result))
     notes += [note for entry in material.entries if entry.kind == "schedule" for note in [entry.about] if note]

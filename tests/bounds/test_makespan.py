@@ -121,6 +121,21 @@ def test_few_jobs_are_proven_by_the_solver(monkeypatch: pytest.MonkeyPatch) -> N
     assert lower_bounds(workload, federation).makespan == plain
 
 
+def test_a_proof_that_is_left_out_for_want_of_the_solver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that bounds and `optimize` say in one line that a solver was missing, but not where the gap is closed."""
+    monkeypatch.setattr(small_problems, "find_spec", lambda name: None)
+    open_gap = fs.Workload(submit=np.zeros(5), tasks=[3, 3, 2, 2, 2], runtime=[10, 10, 9, 9, 9])
+    closed = fs.Workload(submit=np.zeros(2), tasks=[3, 3], runtime=[10, 10])
+    for workload, is_told in ((open_gap, True), (closed, False)):
+        assert ("pip install 'fedsched[exact]'" in str(lower_bounds(workload, 5))) == is_told
+        found = fs.optimize(workload, 5, objectives="makespan", evaluations=20)
+        assert (small_problems.WITHOUT_SOLVER in found.left_out) == is_told
+        assert [line for line in str(found).splitlines() if "left out" in line] == [
+            "left out: a solver's bound on the makespan, which needs OR-tools: pip install 'fedsched[exact]'"
+        ] * is_told
+    waits = fs.optimize(open_gap, 5, objectives="mean_wait", evaluations=20)
+    assert waits.left_out == ()
+
 @pytest.mark.needs("ortools")
 def test_a_proof_that_gets_nowhere_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three jobs of which the solver finds neither a shorter schedule nor that there is none take it few conflicts."""

@@ -17,6 +17,7 @@ from support import outside
 
 import fedsched as fs
 from fedsched import cli, policies
+from fedsched.bounds.lower import small_problems
 from fedsched.cli.app import arguments_of, build_app
 from fedsched.cli.commands import COMMANDS
 from fedsched.model.schedule.metrics import METRICS
@@ -87,12 +88,15 @@ def test_the_pages_that_show_code_are_known() -> None:
 @pytest.mark.compiled
 @pytest.mark.usefixtures("in_an_empty_folder")
 @pytest.mark.parametrize("page", each_with_code())
-def test_a_pages_code_runs_as_printed(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pages_code_runs_as_printed(
+    page: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Tests that every block of a page runs as typed, one after the other, in a folder that holds nothing before.
 
-    What the Python prints is what the page says. A block that begins with the name of a file is saved under it too, and
-    later blocks import it.
+    What the Python prints is what the page says, and what an installation without extras proves. A block that begins
+    with the name of a file is saved under it too, and later blocks import it.
     """
+    monkeypatch.setattr(small_problems, "find_spec", lambda name: None)
     names: dict[str, object] = {}
     for code, printed, commands in blocks_of(page):
         for long, short in SHORTER:

@@ -18,6 +18,7 @@ from fedsched.bounds.cost.linear import Solved, solve
 from fedsched.bounds.cost.prices import find_prices
 from fedsched.bounds.lower import closed, small_problems
 from fedsched.bounds.lower.relaxation import Relaxation, release_levels, rounded_down
+from fedsched.core.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -129,6 +130,7 @@ class Prover:
         self.seconds = seconds  # left for solvers
         self.unclocked = unclocked  # with true run times, if CP-SAT may be used
         self.cut = False  # whether a solver had to stop for lack of time
+        self.solver_missing = False  # whether CP-SAT may have raised the bound on the makespan, but is not installed
         wide, rows = closed.wide_jobs(relaxation)
         self.relaxation = relaxation
         self.method = method
@@ -212,7 +214,10 @@ class Prover:
         if self.unclocked is not None and self.unclocked.tasks.size <= small_problems.JOBS:
             with self._limited() as until:
                 left = until - time.perf_counter()
-                best = max(best, rounded_down(small_problems.solved_makespan(self.unclocked, best, left)))
+                try:
+                    best = max(best, rounded_down(small_problems.solved_makespan(self.unclocked, best, left)))
+                except MissingExtraError:
+                    self.solver_missing = True
         return best
 
     def energy(self) -> float:

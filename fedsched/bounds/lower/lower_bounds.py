@@ -16,6 +16,7 @@ from fedsched.bounds.cost.prover import Prover
 from fedsched.bounds.lower.longest_paths import sure_starts
 from fedsched.bounds.lower.relaxation import Relaxation, relax, rounded_down
 from fedsched.bounds.lower.shapes import UNPROVEN, LeastShapes
+from fedsched.bounds.lower.small_problems import WITHOUT_SOLVER
 from fedsched.bounds.lower.time_grid import start_delays_of
 from fedsched.core.errors import TraceError, unknown_name
 from fedsched.core.text import counted
@@ -277,6 +278,11 @@ class LowerBounds:
         """Return whether a solver had to stop for lack of time, so that some bound may be weaker."""
         return self._prover.cut
 
+    @property
+    def solver_missing(self) -> bool:
+        """Return whether CP-SAT may have proven a higher makespan, but is not installed (extra `exact`)."""
+        return self._prover.solver_missing
+
     def with_areas(self, areas: Areas) -> LowerBounds:
         """Return these bounds, made for the least shapes of jobs, raised by areas that hold for any shapes."""
         area = areas.area()
@@ -388,6 +394,8 @@ class LowerBounds:
         lines += [f"  Reading: {self.reading}."] if self.reading else []
         if self.free:
             lines.append(f"  {FREE_UNPROVEN}")
+        if self.solver_missing:
+            lines.append(f"  left out: {WITHOUT_SOLVER}")
         return "\n".join([f"Lower bounds for {counted(self.jobs, 'job')}, by {METHOD_NAMES[self.method]}:", *lines])
 
 

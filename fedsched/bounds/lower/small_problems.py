@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.bounds.lower.relaxation import hidden_by_clock
+from fedsched.core.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from fedsched.bounds.lower.relaxation import Floats, Relaxation
@@ -19,6 +20,7 @@ JOBS = 50  # with more, no solver finds anything in the time for bounds
 EFFORT = 0.1  # in the solver's own units, about one or two seconds: its answer depends on no clock
 ENTRIES = 250  # jobs × classes, above which building and presolving cost more than they gain, unless seconds are given
 MET = 1e-9
+WITHOUT_SOLVER = "a solver's bound on the makespan, which needs OR-tools: pip install 'fedsched[exact]'"
 KEPT = 64  # answers kept for later runs of a comparison, or of a search, over the same jobs
 
 
@@ -26,15 +28,17 @@ def solved_makespan(relaxation: Relaxation, floor: float, seconds: float = math.
     """Return CP-SAT's bound on the makespan in seconds, without contention; `floor` if it finds nothing better.
 
     `floor` is a known bound, and `seconds` the solver's time; pools are ignored. With over 50 jobs no solver is
-    called.
+    called. Raise MissingExtraError if the solver is missing and may have found more.
     """
     jobs, classes = relaxation.caps.shape
     too_large = jobs > JOBS or (jobs * classes > ENTRIES and seconds == math.inf)
-    if too_large or seconds <= 0.0 or find_spec("ortools") is None:
+    if too_large or seconds <= 0.0:
         return floor
     reached = min(list_makespan(relaxation, by) for by in (relaxation.shortest, relaxation.shortest * relaxation.tasks))
     if reached <= floor * (1.0 + MET):
         return floor
+    if find_spec("ortools") is None:
+        raise MissingExtraError(WITHOUT_SOLVER)
     # An answer within a time limit depends on it and is not cached; others are computed once.
     find = solver_bound if seconds == math.inf else solver_bound.__wrapped__
     found = find(_RelaxationKey.of(relaxation), floor, reached, seconds)

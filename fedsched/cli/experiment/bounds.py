@@ -114,6 +114,7 @@ def verdict(bounds: LowerBounds, cluster: Federation, jobs: int) -> str:
 
 def _print(bounds: LowerBounds, front: list[list[float]], cluster: Federation) -> None:
     from fedsched.bounds.lower.lower_bounds import METHOD_NAMES
+    from fedsched.bounds.lower.small_problems import WITHOUT_SOLVER
     from fedsched.model.jobs.assumed import marked
     from fedsched.model.schedule.metrics import METRICS
 
@@ -126,6 +127,8 @@ def _print(bounds: LowerBounds, front: list[list[float]], cluster: Federation) -
     if bounds.unproven:
         why = "submits that move" if "flow" in bounds.unproven else "jobs that may never start"
         say(f"Not proven with {why}: {', '.join(bounds.unproven)}; the others are of {counted(bounds.jobs, 'job')}.")
+    if bounds.solver_missing:
+        say(f"Left out: {WITHOUT_SOLVER}")
     title = f"No schedule is below (by {METHOD_NAMES[bounds.method]}), {cluster}"
     print_table(title, ("metric", "at least", "unit", "meaning"), rows, align="lrll")
     if len(front) > 1:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fedsched.bounds.lower.small_problems import WITHOUT_SOLVER
 from fedsched.core.text import counted, duration, html_table, one_line
 from fedsched.core.text import html as escape
 from fedsched.model.jobs import assumed, unmodelled
@@ -202,8 +203,7 @@ def remarks(result: Result) -> list[str]:
             f"estimated from the bounds, the least makespan takes {share(result.energy_penalty)} more {energy}: {why}"
         )
     lines += notes(result)
-    if result.left_out:
-        lines.append(f"left out for want of time: {', '.join(result.left_out)}")
+    lines += left_out_lines(result)
     if result.settings.seconds is not None:
         lines.append(f"compiling and loading took {result.warm_up:.1f} s more, which the budget does not count")
     if result.running is not None:
@@ -215,6 +215,15 @@ def remarks(result: Result) -> list[str]:
     lines += implausible_lines(result.workload, result.federation)
     if result.unverified:
         lines.append(from_file(result))
+    return lines
+
+
+def left_out_lines(result: Result) -> list[str]:
+    """Return what was left out for want of time, and a proof for want of a solver if it may have closed a gap."""
+    in_haste = [one for one in result.left_out if one != WITHOUT_SOLVER]
+    lines = [f"left out for want of time: {', '.join(in_haste)}"] if in_haste else []
+    if WITHOUT_SOLVER in result.left_out and not result.gap("makespan") < OPTIMAL:
+        lines.append(f"left out: {WITHOUT_SOLVER}")
     return lines
 
 

@@ -196,7 +196,7 @@ class Result(ResultConvenience):
     packages: int = 0
     islands: int = 1
     running: RunningJobs | None = None  # jobs that already ran at t0
-    left_out: tuple[str, ...] = ()  # baselines, and possibly bounds, for which a budget in seconds left no time
+    left_out: tuple[str, ...] = ()  # baselines and bounds for which there was no time, or no solver (extra `exact`)
     refused: dict[str, str] = field(default_factory=dict)  # policies that cannot place every job, each with the reason
     warm_up: float = 0.0  # seconds of compiling and loading, outside of any budget
     unverified: tuple[str, ...] = ()  # parts of a result from a file that were not checked
