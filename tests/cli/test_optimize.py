@@ -47,6 +47,24 @@ def test_the_result_is_saved_before_anything_is_made_of_it(
     assert Result.load(saved).evaluations == 20
 
 
+def test_each_file_is_named_with_the_plan_in_it(
+    call: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that a line for each file says which plan of the front it shows, and what that plan is worth."""
+    monkeypatch.chdir(tmp_path)
+    search = ("optimize", "sample", "--head", 30, "--federation", "example", "--evaluations", 300)
+    status, out, _ = call(*search, "--out", "o.csv", "--gantt", "o.svg", "--save", "r.json")
+    front = Result.load("r.json").front
+    knee = front.knee_index()
+    told = [line for line in out.splitlines() if line.startswith(("o.csv: ", "o.svg: ", "r.json: "))]
+    assert (status, len(front) > 1, len(told), told[2]) == (0, True, 3, "r.json: the whole result")
+    assert told[0].startswith(f"o.csv: the knee of the front (--choose), plan {knee + 1} of {len(front)}: makespan ")
+    assert f"energy {front.values[knee, 1]:,.0f} J" in told[0]
+    assert told[1].removeprefix("o.svg: ") == told[0].removeprefix("o.csv: ")
+    assert "o.csv: the plan with the best energy (--choose)" in call(*search, "--out", "o.csv", "--choose", "energy")[1]
+    assert "o.csv: the plan found: makespan" in call(*search, "--out", "o.csv", "--objective", "makespan")[1]
+
+
 SWF = """; MaxNodes: 4
 1 0 0 100 4 -1 -1 4 100 -1 1 1 1 -1 -1 -1 -1 -1
 2 5 0 50 2 -1 -1 2 60 -1 1 1 1 -1 -1 -1 1 20

@@ -21,12 +21,14 @@ from fedsched.cli.shared.input_output import (
     chosen_executor,
     chosen_plan,
     load_workload,
+    plan_text,
     print_json,
     reading_of,
     say,
     write_schedule,
     written,
 )
+from fedsched.io.atomic import is_stdout
 from fedsched.model.reading import CLAIRVOYANT
 
 if TYPE_CHECKING:
@@ -101,7 +103,7 @@ def command(
     --------
     fedsched optimize sample --head 300 --federation example --seconds 10 --out plan.csv --save result.json
     fedsched optimize sample --head 100 --nodes 128 --method moga --objective makespan --objective energy
-        --evaluations 20000 --gantt front.png
+        --evaluations 20000 --gantt plan.png
     """
     from fedsched.optimize import optimize
     from fedsched.optimize.result import Result
@@ -174,6 +176,11 @@ def command(
 
         say(verdicts(result))
         say(result)
+        for path in (out, gantt):
+            if path is not None and not is_stdout(path):
+                say(f"{path}: {plan_text(result, choose)}")
+        if save is not None:
+            say(f"{save}: the whole result")
     if result.stop_reason == SEARCH_INTERRUPTED:
         say("fedsched: interrupted; the best until then is above.", err=True)
         return INTERRUPTED

@@ -296,6 +296,20 @@ def chosen_plan(result: Result, choose: str) -> Schedule:
     return result.knee() if choose == KNEE else result.best(choose)
 
 
+def plan_text(result: Result, choose: str) -> str:
+    """Return in words which plan --choose names, with its values: "the knee of the front (--choose), plan 3 of 7: …"."""
+    from fedsched.optimize.result.printed import in_own_unit
+
+    front = result.front
+    index = front.knee_index() if choose == KNEE else front.best_index(choose)
+    pairs = zip(front.objectives, front.values[index].tolist(), strict=True)
+    values = ", ".join(f"{name} {in_own_unit(name, value)}" for name, value in pairs)
+    if len(front) == 1:
+        return f"the plan found: {values}"
+    what = "the knee of the front" if choose == KNEE else f"the plan with the best {choose}"
+    return f"{what} (--choose), plan {index + 1} of {len(front)}: {values}"
+
+
 def written(*paths: Path | None) -> list[str]:
     """Return the paths of the requested files that exist, for --json; None is skipped."""
     return [str(path) for path in paths if path is not None and path.exists()]
