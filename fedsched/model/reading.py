@@ -201,6 +201,7 @@ SHAPES = {
     "earliest_finish": "jobs take the shapes that are planned to end first",
     "free": "plans choose the jobs' shapes",
 }
+EXACT = "estimates are the run times, as no job has another request"
 USUAL = Reading()  # of simulate()
 CLAIRVOYANT = Reading(knowledge="runtime")  # of searches and of what is compared with them, by default
 UNRECORDED = Reading(same_time=None, knowledge=None, alternatives=None)
@@ -238,11 +239,15 @@ class Read:
         return self.reading.alternatives
 
 
-def in_words(submits: str, reading: Reading, planners: str = "") -> str:
+def in_words(submits: str, reading: Reading, planners: str = "", jobs: Timed | None = None) -> str:
     """Return, in words, under which conditions a figure holds: how jobs arrive, and the reading's choices.
 
     With submits="now", all jobs wait from the start. `planners` names planners that see all submissions in advance.
+    With `jobs` it is said if plans know estimates and these are the run times.
     """
     arrivals = "all jobs wait from the start" if submits == "now" else "jobs arrive at their submit times"
     ahead = f"; {planners} all submissions in advance (clairvoyant)" if planners and submits == "keep" else ""
-    return f"{arrivals}; {reading}{ahead}"
+    exact = ""
+    if jobs is not None and len(jobs.runtime) and reading.knowledge == "estimate":
+        exact = f"; {EXACT}" if (jobs.estimate == jobs.runtime).all() else ""
+    return f"{arrivals}; {reading}{exact}{ahead}"

@@ -134,3 +134,15 @@ def test_no_function_takes_the_words_without_the_reading() -> None:
                 if "kill_at_estimate" in names and "reading" not in names:
                     alone.append(f"{path.relative_to(PACKAGE)}: {node.name}")
     assert not alone
+
+
+def test_estimates_that_are_the_run_times_are_told() -> None:
+    """Tests that the words of a schedule and of a search say if plans know estimates and no job has a request."""
+    bare = fs.Workload(submit=[0, 1], tasks=[2, 3], runtime=[10, 20])
+    asked = fs.Workload(submit=[0, 1], tasks=[2, 3], runtime=[10, 20], estimate=[10, 30])
+    said = "estimates are the run times, as no job has another request"
+    cases = ((bare, "estimate", True), (bare, "runtime", False), (asked, "estimate", False))
+    for workload, knowledge, is_told in cases:
+        assert (said in fs.simulate(workload, 4, knowledge=knowledge).question) == is_told
+        assert (said in fs.optimize(workload, 4, evaluations=10, knowledge=knowledge).reading) == is_told
+    assert "estimates: the run times, as no job has another request" in str(bare)

@@ -297,7 +297,7 @@ def chosen_plan(result: Result, choose: str) -> Schedule:
 
 
 def plan_text(result: Result, choose: str) -> str:
-    """Return in words which plan --choose names, with its values: "the knee of the front (--choose), plan 3 of 7: …"."""
+    """Return which plan --choose names, with its values: "the knee of the front (--choose), plan 3 of 7: …"."""
     from fedsched.optimize.result.printed import in_own_unit
 
     front = result.front

@@ -38,12 +38,17 @@ From = Annotated[
 ]
 
 # What to work on. The type is a path, so that a shell completes file names; a shipped name passes unchanged.
-Trace = Annotated[Path | None, Parameter(help=f"A workload file{LOG_FILES} {STDIN}")]
+CSV_COLUMNS = (
+    "A .csv has the columns submit, tasks (nodes) and runtime; it may have estimate (the request), id, user, "
+    "label.partition and others. Times are in seconds."
+)
+Trace = Annotated[Path | None, Parameter(help=f"A workload file{LOG_FILES} {STDIN} {CSV_COLUMNS}")]
 MoreTraces = Annotated[Path, Parameter(name="MORE")]
 Traces = Annotated[
     Path,
     Parameter(
-        help=f"Workload files{LOG_FILES} {STDIN} `gang` compares that command's experiments, `market` its methods.",
+        help=f"Workload files{LOG_FILES} {STDIN} {CSV_COLUMNS} `gang` compares that command's experiments, "
+        "`market` its methods.",
     ),
 ]
 Scenario = Annotated[

@@ -30,6 +30,18 @@ COLUMNS = (
     *("compute_fraction", "task_bandwidth", "allowed"),
     *(kind.PREFIX + name for kind in OPTIONAL.values() for name in kind.NAMES or ("NAME",)),
 )
+# Words that other programs use for these columns.
+MEANT = {
+    "id": ("jobid", "job", "job_number"),
+    "submit": ("submit_time", "submitted", "arrival"),
+    "tasks": ("nodes", "nnodes", "procs", "processors", "cores", "cpus", "ncpus", "size"),
+    "runtime": ("duration", "run", "run_time", "time", "elapsed"),
+    "estimate": ("request", "requested", "requested_time", "walltime", "timelimit", "time_limit", "limit"),
+    "label.partition": ("partition", "queue"),
+    "label.account": ("account",),
+    "label.qos": ("qos",),
+}
+OF_CORES = ("cores", "cpus", "ncpus")
 
 
 def columns_of_workload(workload: Workload) -> dict[str, NDArray[Any]]:
@@ -120,8 +132,12 @@ def check_names(names: Iterable[str]) -> None:
     given = list(names)
     for name in given:
         if name not in COLUMNS and not field_of(str(name)):
-            near = nearest(name, COLUMNS)
+            plain = "_".join(str(name).lower().replace("-", "_").split())
+            meant = next((column for column, words in MEANT.items() if plain in words), None)
+            near = meant or nearest(name, COLUMNS)
             hint = f" Did you mean {near!r}?" if near else ""
+            if plain in OF_CORES:
+                hint += " (A task takes a node of its own; where nodes are shared, 'demand.cpu' has each task's cores.)"
             raise ValueError(f"Unknown column {str(name)[:LONG_NAME]!r}.{hint} Known: {', '.join(COLUMNS)}.")
     for name in REQUIRED:
         if name not in given:

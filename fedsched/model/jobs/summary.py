@@ -58,7 +58,7 @@ def summary(workload: Workload) -> str:
 def _estimates(workload: Workload) -> str:
     factor = workload.estimate / workload.runtime
     if (factor == 1).all():
-        return "estimates: the run times"
+        return "estimates: the run times, as no job has another request"
     past = float(np.mean(factor < 1))
     values = counted(len(np.unique(workload.estimate)), "value")
     text = f"estimates: {values}, median {np.median(factor):.1f} times the run time"

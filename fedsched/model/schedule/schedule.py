@@ -179,7 +179,7 @@ class Schedule(Read, ScheduleConvenience):
     @property
     def question(self) -> str:
         """Return, in words, how jobs arrived in the schedule, and the choices of its reading."""
-        return in_words(self.submits, self.reading)
+        return in_words(self.submits, self.reading, jobs=self.workload)
 
     @property
     def wait(self) -> NDArray[np.float64]:

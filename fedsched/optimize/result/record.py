@@ -353,7 +353,7 @@ class Result(ResultConvenience):
     @property
     def reading(self) -> str:
         """Return the reading of the problem in words: which jobs waited, and what plans and baselines knew."""
-        said = in_words(self.settings.submits, self.settings.reading, "plans know")
+        said = in_words(self.settings.submits, self.settings.reading, "plans know", self.workload)
         if self.settings.deadline is not None:
             said += f"; plans end within {duration(self.settings.deadline - float(self.settings.t0 or 0.0))}"
         if self.settings.sharing is not None:
