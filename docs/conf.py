@@ -158,7 +158,8 @@ def _glossary(env: BuildEnvironment) -> dict[str, str]:
     found = {}
     for item in env.get_doctree(GLOSSARY).findall(nodes.definition_list_item):
         meaning = next(iter(item.findall(nodes.paragraph))).astext()
-        found[next(iter(item.findall(nodes.term))).astext().lower()] = meaning.rpartition("(")[0].rstrip()
+        for term in item.findall(nodes.term):
+            found[term.astext().lower()] = meaning.rpartition("(")[0].rstrip()
     return dict(sorted(found.items(), key=lambda pair: -len(pair[0])))
 
 

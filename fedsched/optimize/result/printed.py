@@ -104,7 +104,7 @@ def front_in_brief(front: Front) -> str:
         for name, least, most in zip(front.objectives, low.tolist(), high.tolist(), strict=True)
     ]
     balanced = f"Knee, the balanced plan: plan {knee + 1} with {', '.join(values)}."
-    head = f"{len(front):,} plans, none better than another in every objective."
+    head = f"{len(front):,} plans, each better than any other in some objective."
     return "\n".join(map(one_line, [head, f"{'; '.join(ranges)}.", balanced]))
 
 

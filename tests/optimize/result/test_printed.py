@@ -73,7 +73,7 @@ def test_the_front_says_ranges_and_its_knee() -> None:
     """Tests the summary, the HTML and the table of a front with a knee in its middle."""
     front = result([[10.0, 9.0], [11.0, 5.0], [20.0, 4.0]], ("makespan", "flow"), easy=(1, 1), bounds=(1, 1)).front
     assert front.summary().splitlines() == [
-        "3 plans, none better than another in every objective.",
+        "3 plans, each better than any other in some objective.",
         "makespan from 10 s to 20 s; flow from 4 s to 9 s.",
         "Knee, the balanced plan: plan 2 with makespan 11 s, flow 5 s.",
     ]
