@@ -25,8 +25,10 @@ from fedsched.model.schedule.metrics import METRICS
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 EVERY_PAGE = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
-# A block of Python and the block of text that directly follows it, if one does: what it prints; or a block of commands.
-BLOCK = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?|```sh\n(.*?)```", flags=re.DOTALL)
+# A block of Python or of commands, and the block of text that directly follows it, if one does: what it prints.
+BLOCK = re.compile(
+    r"```(?:python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?|sh\n(.*?)```\n(?:\n```text\n(.*?)```\n)?)", flags=re.DOTALL
+)
 FILE = re.compile(r"# (\w+)\.py\n")  # the first line of a block that is a file of the reader's
 # Seconds are the reader's to spend, and so are long runs; what is printed must run, not last.
 SHORTER = (("seconds=10", "seconds=0.2"),)
@@ -36,8 +38,8 @@ NOT_OURS = {"KTH-SP2.swf.gz"}
 DEEP = "<!-- deep -->"  # on a page that needs another package or compares methods for long
 
 
-def blocks_of(page: Path) -> list[tuple[str, str, str]]:
-    """Return a page's blocks in order: Python, what it prints, commands; each empty where the block is another."""
+def blocks_of(page: Path) -> list[tuple[str, str, str, str]]:
+    """Return a page's blocks: Python, what it prints, commands, what they print; each empty if a block is another."""
     return BLOCK.findall(page.read_text(encoding="utf-8"))
 
 
@@ -45,6 +47,19 @@ def commands_in(block: str) -> list[list[str]]:
     """Return the words of every `fedsched` command of a block, without the program's name."""
     lines = block.replace("\\\n", " ").splitlines()
     return [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("fedsched ")]
+
+
+def missing_in(out: str, shown: str) -> list[str]:
+    """Return the lines that a page shows of a command's output and that are not there.
+
+    A page may leave out lines, and columns of a line; what it shows is there in this order.
+    """
+    lines, missing = iter(out.splitlines()), []
+    for line in shown.splitlines():
+        wanted = line.replace("─", " ").split()
+        if wanted and not any(all(word in words for word in wanted) for words in map(iter, map(str.split, lines))):
+            missing.append(line)
+    return missing
 
 
 def mentioned_in(page: Path) -> list[tuple[str, str]]:
@@ -80,9 +95,16 @@ def test_the_pages_that_show_code_are_known() -> None:
     """Tests that the pages below are there: a search for blocks that finds none would test nothing."""
     found = {name_of(page): blocks_of(page) for page in EVERY_PAGE}
     for name in ("README.md", "docs/explanation/searches.md", "docs/tutorials/a-log-and-its-questions.md"):
-        assert any(code for code, _, _ in found[name])
+        assert any(code for code, *_ in found[name])
     for name, least in (("README.md", 5), ("docs/explanation/gang.md", 3), ("docs/how-to/export.md", 2)):
-        assert sum(len(commands_in(block)) for _, _, block in found[name]) >= least
+        assert sum(len(commands_in(block)) for _, _, block, _ in found[name]) >= least
+
+
+def test_a_line_that_a_command_does_not_print_is_found() -> None:
+    """Tests that shown output may leave out lines and columns, and may neither change nor move any."""
+    out = "first 1 2\n----\nsecond 3 4\nthird 5\n"
+    for shown, missing in (("first 2\n──\nthird 5", []), ("second 4 3", ["second 4 3"]), ("second\nfirst", ["first"])):
+        assert missing_in(out, shown) == missing
 
 
 @pytest.mark.compiled
@@ -98,7 +120,7 @@ def test_a_pages_code_runs_as_printed(
     """
     monkeypatch.setattr(small_problems, "find_spec", lambda name: None)
     names: dict[str, object] = {}
-    for code, printed, commands in blocks_of(page):
+    for code, printed, commands, shown in blocks_of(page):
         for long, short in SHORTER:
             code = code.replace(long, short)
         if file := FILE.match(code):
@@ -108,19 +130,25 @@ def test_a_pages_code_runs_as_printed(
             exec(compile(code, str(page), "exec"), names)
         if printed:
             assert out.getvalue().rstrip() == printed.rstrip()
+        capsys.readouterr()
+        in_full = True
         for words in commands_in(commands):
             if NOT_OURS & set(words):
+                in_full = False
                 continue
             for option, value in SHORTER_COMMANDS.items():
                 if option in words:
-                    words[words.index(option) + 1] = value
+                    words[words.index(option) + 1], in_full = value, False
             assert cli.run(words) == 0, (words, capsys.readouterr().err)
+        if shown and in_full:
+            out = capsys.readouterr().out
+            assert not missing_in(out, shown), out
 
 
 def test_a_release_tries_the_readmes_first_program() -> None:
     """Tests that what the wheel is tried with is the first block of Python that README shows, as it stands there."""
     tool = outside.program("tools/release.py")
-    first = next(code for code, _, _ in blocks_of(ROOT / "README.md") if code)
+    first = next(code for code, *_ in blocks_of(ROOT / "README.md") if code)
     assert tool.first_program() == first
     assert "fs.read(" in first
 
