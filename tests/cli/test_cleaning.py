@@ -79,3 +79,22 @@ def test_the_report_says_it(log: Path, call: Callable[..., Any]) -> None:
     for source in (log, "result.json"):
         assert call("report", source, "--out", log.with_name("report.html"))[0] == 0
         assert COUNT in log.with_name("report.html").read_text(encoding="utf-8")
+
+
+def test_a_machine_that_the_header_misstates_is_given(
+    call: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that `info --nodes` takes the size as given, and that other commands keep what fits it or the header."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{k} {k} 0 60 {tasks} -1 -1 {tasks} 100 -1 1 1 1 1 1 -1 -1 -1" for k, tasks in ((1, 2), (2, 8), (3, 4))]
+    (tmp_path / "wide.swf").write_text("\n".join(["; MaxProcs: 4", *rows, ""]), encoding="utf-8")
+    for nodes, kept in ((2, 1), (4, 2), (8, 3)):
+        told = json.loads(call("info", "wide.swf", "--nodes", nodes, "--json")[1])
+        assert (told["nodes"], told["jobs"]) == (nodes, kept)
+        assert (told["load"] is None) == (kept == 1)
+    assert "1 dropped: wider than the machine" in call("simulate", "wide.swf")[1]
+    assert "3 jobs on cluster (8 nodes)" in call("simulate", "wide.swf", "--nodes", 8)[1]
+    assert "exceeds the federation's 2 nodes" in call("simulate", "wide.swf", "--nodes", 2)[2]
+    (tmp_path / "site.toml").write_text('[log]\nfile = "wide.swf"\nnodes = 8\n', encoding="utf-8")
+    assert "3 jobs on cluster (8 nodes)" in call("simulate", "--scenario", "site.toml")[1]
+    assert "takes no --nodes" in call("info", "example", "--nodes", 2)[2]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from math import inf
 from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import TYPE_CHECKING, Annotated
@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 OF_FEDERATIONS = ("toml", "simgrid")  # a Slurm dump holds both, and counts as a log
 
 
-FIRST = ("--from", "--json")  # in the short help
+FIRST = ("--nodes", "--from", "--json")  # in the short help
 
 
 def command(
     source: Path,
     /,
     *,
+    nodes: options.Nodes = None,
     from_: Annotated[str | None, Parameter(name="--from")] = None,
     sites: options.Sites = None,
     queues: options.Queues = None,
@@ -51,13 +52,14 @@ def command(
     Examples
     --------
     fedsched info sample
+    fedsched info sample --nodes 256
     fedsched info example --json
     """
     from fedsched.io import read_federation
     from fedsched.io.examples import example_names, names_shipped
 
     how: dict[str, object] = {"sites": sites, "queues": queues, "unit": unit, "over_request": over_request}
-    how |= {"cancelled": cancelled, "on_error": on_error, "descriptor": descriptor}
+    how |= {"cancelled": cancelled, "on_error": on_error, "descriptor": descriptor, "nodes": nodes}
     if from_ in OF_FEDERATIONS or (from_ is None and _is_file_of_federation(source)):
         refuse(f"{source}, a federation,", how, ())
         _federation(read_federation(source, from_), as_json=json)
@@ -75,7 +77,7 @@ def command(
             cancelled=cancelled,
             on_error=on_error,
         )
-        _workload(read_so.log(source), as_json=json)
+        _workload(replace(read_so.log(source), nodes=nodes), as_json=json)
     return 0
 
 

@@ -176,9 +176,9 @@ def command(
 
         say(verdicts(result))
         say(result)
-        for path in (out, gantt):
-            if path is not None and not is_stdout(path):
-                say(f"{path}: {plan_text(result, choose)}")
+        for file in (out, gantt):
+            if file is not None and not is_stdout(file):
+                say(f"{file}: {plan_text(result, choose)}")
         if save is not None:
             say(f"{save}: the whole result")
     if result.stop_reason == SEARCH_INTERRUPTED:

@@ -354,11 +354,22 @@ def scenario_of(
         raise ValueError("There are no jobs to read; name a log, e.g. sample, or give --scenario FILE.")
     return replace(
         base,
+        jobs=_for_nodes(base.jobs, machine.nodes),
         machine=machine.over(base.machine),
         policy=policy.over(base.policy),
         reading=reading.over(base.reading),
         seed=base.seed if seed is None else seed,
     )
+
+
+def _for_nodes(jobs: parts.Log | parts.Made, nodes: int | None) -> parts.Log | parts.Made:
+    """Return the jobs to be read for --nodes: those wider than a log's header says are kept if they fit there."""
+    from fedsched.io.swf.cleaning import AtLeast
+    from fedsched.study.scenario import Made
+
+    if isinstance(jobs, Made) or jobs.nodes is not None or nodes is None or nodes < 1:
+        return jobs
+    return replace(jobs, nodes=AtLeast(nodes))
 
 
 def sharing_of(

@@ -54,6 +54,12 @@ SITES_NOTE = ("Note", "fedsched: the partitions are the sites of a federation")
 QUEUES_NOTE = ("Note", "fedsched: the queues are the partitions that jobs ask for")
 
 
+class AtLeast(int):
+    """A machine's size that counts where the log's header says less, or nothing."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cleaning:
     """The options of turning a log into a workload: see the parameters of `fedsched.io.swf.log.read_swf`."""
@@ -100,7 +106,9 @@ def workload_of_log(raw: RawLog, path: str | PathLike[str], how: Cleaning) -> Wo
 
     The workload's `cleaning` counts what was left out or altered. Raise a TraceError if no job is left.
     """
-    machine = _machine(raw) if how.nodes is None else how.nodes
+    if isinstance(how.nodes, AtLeast) and how.nodes <= _machine(raw):
+        how = replace(how, nodes=None)
+    machine = _machine(raw) if how.nodes is None else int(how.nodes)
     raw, gone = (raw, 0) if how.cancelled == "drop" else with_cancellations(raw)
     kept = _clean(raw, machine, how.statuses) if how.clean == "standard" else _all_rows(raw)
     if not len(kept.rows):

@@ -29,7 +29,8 @@ Queues = Literal["auto", "partition", "none"]
 Cancelled = Literal["drop", "keep"]
 OverRequest = Literal["raise", "cap", "keep"]
 OnError = Literal["raise", "skip"]
-_AS_GIVEN = ("descriptor", "unit", "over_request", "cancelled", "on_error", "statuses")  # passed on to `fedsched.read`
+# Passed on to `fedsched.read`.
+_AS_GIVEN = ("descriptor", "unit", "over_request", "cancelled", "on_error", "statuses", "nodes")
 OnRunning = Literal["wait", "requeue", "kill"]
 Victims = Literal["latest", "random", "recorded"]
 Beyond = Literal["refuse", "repeat", "last"]
@@ -58,6 +59,8 @@ class Log:
         Draw the jobs' communication: a task's median in bytes a second, as a number or with k, M, G, T ("10M").
     tasks_per_node
         The number of tasks on each node for jobs that do not say it.
+    nodes
+        The machine's size, if the log's header is missing or wrong.
 
     Examples
     --------
@@ -83,8 +86,11 @@ class Log:
     communication: str | float | None = None
     feedback: str | None = None
     tasks_per_node: int | None = None
+    nodes: int | None = None
 
     def __post_init__(self) -> None:
+        if self.nodes is not None:
+            whole("Log", "nodes", self.nodes, least=1)
         if self.feedback is not None:
             feedback_named(self.feedback)
         if self.tasks_per_node is not None:
