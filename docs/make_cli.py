@@ -7,7 +7,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fedsched.cli.app import arguments_of, build_app, examples_of, group_of, shown_default, typed
+from fedsched.cli.app import arguments_of, build_app, default_of, examples_of, group_of, typed
 from fedsched.cli.commands import COMMANDS, GROUPS, module_of
 from fedsched.cli.help import about, shown
 
@@ -58,10 +58,9 @@ def section(name: str) -> str:
 
 def row(argument: Argument) -> str:
     """Return the row of an argument or option: what it takes, what it means, its default."""
-    info = argument.field_info
-    default = "required" if argument.required else "" if info.default is info.empty else shown_default(info.default)
+    default = "required" if argument.required else default_of(argument)
     told = " ".join((argument.parameter.help or "").split())
-    cells = (f"`{shown(argument)}`", told, default or "")
+    cells = (f"`{shown(argument)}`", told, default)
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n"
 
 

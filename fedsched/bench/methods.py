@@ -1,23 +1,22 @@
-"""The methods that a comparison takes: by name, or from a user's file (a function that plans, or an entrant)."""
+"""The methods that a comparison takes: by name, or from a user's file (a policy, a function that plans, an entrant)."""
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from fedsched.bench.plans import replaced
-from fedsched.comparison.entrants import Entrant, Outcome
+from fedsched.comparison.entrants import Entrant, Outcome, policy_entrant
 from fedsched.comparison.instances import Budget, Instance
 from fedsched.comparison.method_names import check_names
 from fedsched.core.errors import FedschedError
+from fedsched.core.own_files import is_own, own_object
 from fedsched.model.schedule.schedule import Schedule
 from fedsched.optimize.result import Result
 from fedsched.optimize.searching import versions
+from fedsched.policies import Policy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,37 +70,22 @@ def methods_of(words: Sequence[str]) -> list[str | Entrant]:
     """
     found: list[str | Entrant] = []
     for word in words:
-        file, _, name = word.rpartition(":")
-        if not file.endswith(".py"):
-            if word.endswith(".py"):
-                raise FedschedError(f"{word}: name a function or an entrant in the file: {word}:NAME.")
+        if is_own(word):
+            found.append(_own(word))
+        else:
             check_names((word,))
             found.append(word)
-        else:
-            found.append(_own(Path(file), name))
     return found
 
 
-def _own(file: Path, name: str) -> Entrant:
-    if not file.is_file():
-        raise FedschedError(f"{file}: there is no such file; a method of your own is FILE.py:NAME.")
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    if spec is None or spec.loader is None:
-        raise FedschedError(f"{file} must be a Python file (.py).")
-    module = sys.modules.get(file.stem)
-    if module is None or getattr(module, "__file__", None) != str(file):
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[file.stem] = module
-        folder = str(file.resolve().parent)
-        if folder not in sys.path:
-            sys.path.append(folder)  # as for a script, the file's neighbours can be imported, also later when it runs
-        spec.loader.exec_module(module)
-    if not hasattr(module, name):
-        raise FedschedError(f"{file} has no {name!r}; name a function or an entrant in it: {file.name}:NAME.")
-    made: Any = getattr(module, name)
-    made = made() if isinstance(made, type) else made
+def _own(word: str) -> Entrant:
+    made = own_object(word, "a policy, a function or an entrant")
     if isinstance(made, Entrant):
         return made
+    if isinstance(made, Policy):
+        return policy_entrant(made)
     if callable(made):
-        return Planner(name, made)
-    raise FedschedError(f"{file}: {name!r} must be a function of (instance, seed, budget), or have name and run.")
+        return Planner(word.rpartition(":")[2], made)
+    raise FedschedError(
+        f"{word} must be a policy (with a method rules), a function of (instance, seed, budget), or have name and run."
+    )

@@ -110,6 +110,14 @@ def shown_default(value: object) -> str | None:
     return " ".join(str(item) for item in value) if isinstance(value, tuple) else str(value)
 
 
+def default_of(argument: Argument) -> str:
+    """Return an option's default as its help shows it; "" if it shows none."""
+    info, show = argument.field_info, argument.parameter.show_default
+    if info.default is info.empty or show is False:
+        return ""
+    return (show if callable(show) else shown_default)(info.default) or ""
+
+
 def _metrics() -> Collection[str]:
     from fedsched.model.schedule.metrics import NAMES
 

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fedsched.cli.app import arguments_of, build_app, examples_of, typed
+from fedsched.cli.app import arguments_of, build_app, default_of, examples_of, typed
 from fedsched.cli.commands import ALL_HELP, module_of
 
 if TYPE_CHECKING:
@@ -33,9 +33,10 @@ def short_help(command: str) -> str:
     usage = [*map(_usage, places), *(shown(one) for one in by_name.values() if one.required), "[OPTIONS]"]
     lines = [f"Usage: fedsched {command} {' '.join(usage)}", "", *textwrap.wrap(about(module.command)[0], WIDTH)]
     width = max(len(_short(one)) for one in (*places, *first)) + 4
-    for title, found in (("Arguments", places), ("Options", first)):
+    for title, found in (("Arguments", places), ("Options [default]", first)):
         if found:
-            lines += ["", f"{title}:", *(f"  {_short(one):<{width - 2}}{clause(one)}" for one in found)]
+            lines += ["", f"{title}:"]
+            lines += [_with_default(f"  {_short(one):<{width - 2}}{clause(one)}", one) for one in found]
     lines += [f"  {rest} more options: fedsched {command} {ALL_HELP}", "", "For example:"]
     for example in examples_of(module.command):
         shell = [f"  {line}" for line in typed(example).splitlines()]
@@ -54,6 +55,13 @@ def clause(argument: Argument) -> str:
     """Return the first sentence of an option's help, without its full stop."""
     text = " ".join((argument.parameter.help or "").split())
     return re.split(r"(?<!e\.g)\.(?:\s|$)", text, maxsplit=1)[0]
+
+
+def _with_default(line: str, argument: Argument) -> str:
+    """Return an option's line, followed by its default if there is one and room for it."""
+    default = default_of(argument)
+    longer = f"{line} [{default}]"
+    return longer if default and len(longer) <= WIDTH else line
 
 
 def shown(argument: Argument) -> str:

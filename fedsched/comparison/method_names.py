@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.comparison.entrants import Entrant, PolicyEntrant, SearchEntrant, policy_entrant
-from fedsched.core.errors import shown, unknown_name
-from fedsched.core.plugins import METHODS, POLICIES, offered
+from fedsched.core.errors import shown
+from fedsched.core.plugins import METHODS, offered
 from fedsched.gang.presets import NAMED
 from fedsched.market.methods import METHODS as MARKET
 from fedsched.optimize.entry_point import SEEDS
 from fedsched.policies import POLICIES as OWN_POLICIES
-from fedsched.policies import Policy, is_policy
+from fedsched.policies import Policy, check_policy_name
 from fedsched.search.methods.methods import ALIASES, is_method
 from fedsched.search.methods.methods import METHODS as OWN_METHODS
 
@@ -46,11 +46,12 @@ def is_search(name: str) -> bool:
     return (not colon or seeds in SEEDS) and is_method(method)
 
 
-def check_kinds(methods: Iterable[str], instances: Sequence[object]) -> None:
+def check_kinds(methods: Iterable[str | Entrant], instances: Sequence[object]) -> None:
     """Raise for the first method that can run on none of the instances, before anything runs."""
     words = {"Instance": "a log", "GangInstance": "gang", "MarketInstance": "market"}
-    for name in methods:
-        kind = getattr(entrant_of(name, None), "runs_on", object)
+    for method in methods:
+        entrant = entrant_of(method, None)
+        name, kind = entrant.name, getattr(entrant, "runs_on", object)
         if not any(isinstance(one, kind) for one in instances):
             where = words.get(kind.__name__, kind.__name__)
             raise ValueError(
@@ -61,8 +62,8 @@ def check_kinds(methods: Iterable[str], instances: Sequence[object]) -> None:
 def check_names(names: Iterable[str]) -> None:
     """Raise for the first name of no method."""
     for name in names:
-        if name.lower() not in every_name() and not is_search(name) and not is_policy(name):
-            raise unknown_name("method or policy", name, {*every_name(), *offered(METHODS), *offered(POLICIES)})
+        if not is_search(name):
+            check_policy_name(name, kind="method or policy", also={*every_name(), *offered(METHODS)})
 
 
 def every_name() -> frozenset[str]:

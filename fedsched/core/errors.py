@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from fedsched.core.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 Value = TypeVar("Value")
 
@@ -171,17 +171,40 @@ SHORT_LIST = 20  # most names that an error message lists in full
 LONG_NAME = 80
 
 
-def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
-    """Return the error for an unknown name, not raised; it offers the nearest known name and lists all or some."""
+def unknown_name(
+    kind: str,
+    name: object,
+    known: Iterable[str],
+    *,
+    meant: str | None = None,
+    usual: Sequence[str] = (),
+    listed: str = "",
+) -> UnknownNameError:
+    """Return the error for an unknown name, not raised; it offers the nearest known name and lists all or some.
+
+    Parameters
+    ----------
+    kind, name, known
+        What the name is of, the name, and the names that there are.
+    meant
+        The known name for which the given one is another word.
+    usual
+        The names that are shown if there are many and none is near.
+    listed
+        Where all names are listed, if there are many.
+    """
     names = sorted(known)
     if isinstance(name, str) and len(name) > LONG_NAME:  # from a damaged file, not a typing error
         name = shortened(name, LONG_NAME)
     near = near_names(name, names)
+    if meant is not None:
+        near = [meant, *(one for one in near if one != meant)]
     hint = f" Did you mean {near[0]!r}?" if near else ""
     if len(names) <= SHORT_LIST:
         return UnknownNameError(f"Unknown {kind} {name!r}.{hint} Known: {shortened(', '.join(names), 1000)}.")
-    shown = near or names[:6]
+    shown = near or list(usual or names[:6])
     rest = len(names) - len(shown)
+    where = f" ({listed})" if listed else ""
     return UnknownNameError(
-        f"Unknown {kind} {name!r}.{hint} Known: {shortened(', '.join(shown), 1000)} and {rest} more."
+        f"Unknown {kind} {name!r}.{hint} Known: {shortened(', '.join(shown), 1000)} and {rest} more{where}."
     )

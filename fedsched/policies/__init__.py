@@ -16,6 +16,7 @@ from fedsched.policies.named import Policy as Policy
 from fedsched.policies.named import Rules as Rules
 from fedsched.policies.named import check_policy_name as check_policy_name
 from fedsched.policies.named import is_policy as is_policy
+from fedsched.policies.named import own_policy as own_policy
 from fedsched.policies.named import policy_named as policy_named
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from itertools import product
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from fedsched.core.errors import shortened, unknown_name
+from fedsched.core.errors import FedschedError, shortened, unknown_name
+from fedsched.core.own_files import is_own, own_object
 from fedsched.core.plugins import POLICIES as GROUP
 from fedsched.core.plugins import offered, plugin, refuse
 from fedsched.core.text import one_line
@@ -259,6 +260,15 @@ POLICIES: Mapping[str, Rules | ListHeuristic] = MappingProxyType(
 )
 
 
+# Other words for policies, and where their names are listed.
+MEANT = {
+    "fifo": "fcfs", "backfill": "easy", "backfilling": "easy", "spt": "sjf", "sjn": "sjf", "lpt": "ljf",
+    "easy++": "easy-sjbf",
+}  # fmt: skip
+LISTED = "the page \"Policies\", fedsched simulate --help-all, fs.policies.POLICIES"
+USUAL = ("fcfs", "easy", "easy-sjbf", "conservative", "lookahead", "min-min")
+
+
 def is_policy(name: str) -> bool:
     """Return whether a name, in any case, is that of a policy, fedsched's own or an installed package's."""
     return name.lower() in POLICIES or name.lower() in offered(GROUP)
@@ -269,8 +279,15 @@ def check_policy_name(name: str, *, kind: str = "policy", also: Iterable[str] = 
 
     The error calls the name a `kind`.
     """
-    if name.lower() not in also and not is_policy(name):
-        raise unknown_name(kind, name, [*POLICIES, *also, *offered(GROUP)])
+    if name.lower() in also or is_policy(name):
+        return
+    if is_own(name):
+        raise FedschedError(
+            f"{kind} {shortened(name)!r}: a policy in a file goes with --policy of fedsched simulate and study, or "
+            f"--method of fedsched compare; else give an object, or a name that a package offers (entry point {GROUP})."
+        )
+    known = {*POLICIES, *also, *offered(GROUP)}
+    raise unknown_name(kind, name, known, meant=MEANT.get(name.lower()), usual=USUAL, listed=LISTED)
 
 
 def offered_policy(name: str) -> Policy:
@@ -278,6 +295,7 @@ def offered_policy(name: str) -> Policy:
 
     If the package offers a class or a function instead of a policy, it is called. Raise if no policy comes of that.
     """
+    check_policy_name(name)
     one, found = plugin("policy", GROUP, name, POLICIES)
     if callable(found) and (isinstance(found, type) or not isinstance(found, Policy)):
         try:
@@ -286,6 +304,18 @@ def offered_policy(name: str) -> Policy:
             refuse("policy", one, f"cannot be made ({type(error).__name__}: {shortened(str(error))})", error)
     if isinstance(found, type) or not isinstance(found, Policy):
         refuse("policy", one, f"is {shortened(repr(found))}, which has no method rules(workload, federation)")
+    return found
+
+
+def own_policy(word: str) -> Policy:
+    """Return the policy in a user's file, FILE.py:NAME: an object with a method `rules`, a class or a function of one.
+
+    Raise FedschedError if the file has none.
+    """
+    made = own_object(word, "a policy")
+    found = made if isinstance(made, Policy) or not callable(made) else made()
+    if not isinstance(found, Policy):
+        raise FedschedError(f"{word} is {shortened(repr(found))}, which has no method rules(workload, federation).")
     return found
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from fedsched.core.names import PolicyName
     from fedsched.model.schedule.schedule import Schedule
+    from fedsched.policies import Policy
     from fedsched.study.changes import Change
     from fedsched.study.scenario import Scenario
 
@@ -43,7 +44,7 @@ def study(
     base: Base | Sequence[Base],
     scenarios: Mapping[str, Change] | Iterable[Change] | Change,
     *,
-    policy: PolicyName | str | None = None,
+    policy: PolicyName | str | Policy | None = None,
     bounds: bool = True,
     seed: int | None = 0,
     told: Callable[[str], None] | None = None,

@@ -78,7 +78,9 @@ class Case:
 DECIDED = ("dependency", "limit reached")  # facts that follow from the scheduler's decisions
 
 
-def case_of(base: Case | Scenario | Workload | str | PathLike[str], *, policy: str | None = None) -> Case:
+def case_of(
+    base: Case | Scenario | Workload | str | PathLike[str], *, policy: str | Policy | None = None
+) -> Case:
     """Return the case that a study begins with, from a dump's folder, a log, a scenario, or a workload.
 
     Parameters
@@ -101,7 +103,7 @@ def case_of(base: Case | Scenario | Workload | str | PathLike[str], *, policy: s
     return _of_scenario(Scenario(jobs=Log(file=str(base))), policy)
 
 
-def _of_workload(workload: Workload, policy: str) -> Case:
+def _of_workload(workload: Workload, policy: str | Policy) -> Case:
     from fedsched.model.machine.federation import Federation
 
     if not workload.nodes:
@@ -109,7 +111,7 @@ def _of_workload(workload: Workload, policy: str) -> Case:
     return Case(workload=workload, federation=Federation.homogeneous(workload.nodes), policy=policy)
 
 
-def _of_scenario(scenario: Scenario, policy: str | None) -> Case:
+def _of_scenario(scenario: Scenario, policy: str | Policy | None) -> Case:
     if scenario.policy.sharing is not None:
         raise refused("studies", "shared nodes")
     workload = scenario.workload()
@@ -117,7 +119,7 @@ def _of_scenario(scenario: Scenario, policy: str | None) -> Case:
     return Case(workload=workload, federation=scenario.cluster(workload), policy=chosen, reading=scenario.reading)
 
 
-def _of_dump(folder: Path, policy: str) -> Case:
+def _of_dump(folder: Path, policy: str | Policy) -> Case:
     """Return the case of a dump. Recorded facts that do not depend on scheduling decisions are taken as given.
 
     Dependencies, limits and backfill passes are simulated: in another scenario they end waits at other times.

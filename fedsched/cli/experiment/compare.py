@@ -81,7 +81,8 @@ def command(
     package
         Cut each log into packages of this many jobs. Each is an instance; an incomplete last one is left out.
     method
-        A search or a policy. For several: --method easy,ga, or repeat the option. ga:random starts from random plans.
+        A search or a policy, or FILE.py:NAME for your own. For several: --method easy,ga, or repeat the option.
+        ga:random starts from random plans.
     seeds
         Run every method with this many seeds: 0, 1, …
     baseline
@@ -107,8 +108,9 @@ def command(
         --knowledge estimate
     fedsched compare gang --method pinto-2014-s1 --method pinto-2014-s3 --objective mean_response --seeds 5
     """
+    from fedsched.bench.methods import methods_of
     from fedsched.compare import Budget, compare
-    from fedsched.comparison.method_names import check_kinds, check_names, is_search
+    from fedsched.comparison.method_names import check_kinds, is_search
     from fedsched.comparison.statistics import check_alpha
     from fedsched.core.errors import unknown_name
     from fedsched.policies import check_policy_name
@@ -116,7 +118,8 @@ def command(
     check_output(out, (".jsonl",), what="a list of runs")
     check_output(report, (".html",), what="a report")
     check_apart((*traces, scenario, *machine.files), {"--out": out, "--report": report})
-    check_names(method)
+    methods = methods_of(method)
+    names = [one if isinstance(one, str) else one.name for one in methods]
     check_alpha(alpha)
     if seeds < 1:
         raise ValueError(f"--seeds={seeds} must be at least 1.")
@@ -124,14 +127,14 @@ def command(
         raise NotTakenError(("retry",), "--retry repeats the failed runs in the file of --out; give --out too.")
     for name in baseline:
         check_policy_name(name)
-    if against is not None and against not in method:
-        raise unknown_name("method", against, method)
-    simulated = evaluations is None and seconds is None and not any(is_search(name) for name in method)
+    if against is not None and against not in names:
+        raise unknown_name("method", against, names)
+    simulated = evaluations is None and seconds is None and not any(is_search(name) for name in names)
     if evaluations is None and seconds is None and not simulated:
         raise ValueError("compare: a search needs a budget; give --evaluations, --seconds or both.")
     budget = Budget(1 if simulated else evaluations, seconds)
     instances = instances_of(traces, scenario, log, machine, reading, package, objective, submits)
-    check_kinds(method, instances)
+    check_kinds(methods, instances)
     done = total = 0
     with progress_bar("compare", unit="runs") as bar, chosen_executor(executor, workers) as chosen:
 
@@ -144,7 +147,7 @@ def command(
         try:
             found = compare(
                 instances,
-                method,
+                methods,
                 range(seeds),
                 budget,
                 path=out,

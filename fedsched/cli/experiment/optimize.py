@@ -49,7 +49,7 @@ def command(
     scenario: options.Scenario = None,
     log: groups.Log = groups.LOG,
     machine: groups.Machine = groups.MACHINE,
-    objective: options.Objectives = (),
+    objective: Annotated[options.Objectives, Parameter(show_default=lambda _: "the method's, as makespan energy")] = (),
     method: Annotated[str, Parameter(group=options.SEARCH)] = "auto",
     encoding: Annotated[str | None, Parameter(group=options.SEARCH)] = None,
     seconds: options.Seconds = None,

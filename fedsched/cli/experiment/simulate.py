@@ -106,7 +106,9 @@ def command(
     ]
     check_apart(groups.files_read(scenario, *asked), files)
     try:
-        rules, sharing = asked[0].policy.policy(seed=asked[0].seed, checkpoint=checkpoint), asked[0].policy.shared
+        named = asked[0].policy.policy(seed=asked[0].seed, checkpoint=checkpoint)
+        rules = policy.own() or named
+        sharing = asked[0].policy.shared
     except NotOfPolicyError as error:
         raise NotTakenError(error.fields[:1], error.told(option)) from None
     groups.refuse_chart(sharing, gantt)

@@ -59,7 +59,7 @@ def command(
     sweep
         One change at several values, each a scenario. As nodes=80%..140%:10 or set.bf_interval=30..120:30.
     policy
-        The policy of all scenarios. Default: a dump's own scheduler; easy for a log.
+        The policy of all scenarios, or FILE.py:NAME for your own. Default: a dump's own scheduler; easy for a log.
     out
         Write a page: .html.
     bounds
@@ -70,6 +70,8 @@ def command(
     fedsched study sample --scenario nodes=+20% --scenario "no backfilling: policy=fcfs" --out study.html
     fedsched study sample --sweep nodes=100%..140%:20
     """
+    from fedsched.core.own_files import is_own
+    from fedsched.policies import own_policy
     from fedsched.study import scenarios_of, study, sweep_of
 
     refuse_sharing("study", sharing)
@@ -80,8 +82,9 @@ def command(
         scenarios |= sweep_of(text)
     if not scenarios:
         raise ValueError("study needs --scenario or --sweep: fedsched study sample --scenario nodes=+20%.")
+    rules = own_policy(policy) if policy and is_own(policy) else policy
     found = study(
-        [source, *more], scenarios, policy=policy, bounds=bounds, seed=seed or 0,
+        [source, *more], scenarios, policy=rules, bounds=bounds, seed=seed or 0,
         told=None if json else lambda name: say(f"fedsched: simulating {name}", err=True),
     )  # fmt: skip
     if out is not None:

@@ -117,6 +117,8 @@ def read(path: Path, app: App) -> Settings:
             option = key.replace("_", "-")
             if option not in known:
                 raise _unknown(path, f"key in [{name}]", key, known)
+            if ".py:" in _toml(value):  # settings of strangers must not run programs
+                raise ConfigError(f"{path}: {key} = {_toml(value)} names a program; give it on the command line.")
             tables[name][option] = value
         _check_kinds(app, name, tables[name], path)
     return Settings(path, tables)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from fedsched.engine.sharing import NodeSharing
     from fedsched.model.reading import Reading as Words
+    from fedsched.policies import Policy as OwnPolicy
     from fedsched.study import scenario as parts
 
 
@@ -228,7 +229,7 @@ class Policy(Group):
         Parameter(
             group=options.POLICY,
             help="The policy: easy (default), fcfs, easy-sjbf, slurm, …. Others: min-min, …, any ORDER-DISPATCH or "
-            "HEURISTIC-DISPATCH. "
+            "HEURISTIC-DISPATCH; FILE.py:NAME for your own. "
             "rolling searches a new plan again and again during the simulation. slurm is Slurm's own scheduler and "
             "needs --conf."
         ),
@@ -309,6 +310,7 @@ class Policy(Group):
 
     def over(self, before: parts.PolicyChoice) -> parts.PolicyChoice:
         """Return a scenario's policy, altered by the options that were given; --policy replaces all of it."""
+        from fedsched.core.own_files import is_own
         from fedsched.study.scenario import PolicyChoice
 
         words: dict[str, Any] = {
@@ -318,7 +320,26 @@ class Policy(Group):
             words["assoc"] = tuple(map(str, self.assoc))
         if "policy" not in words:
             return replace(before, **words)
+        if is_own(words["policy"]):
+            words["policy"] = PolicyChoice().name  # stands in for it
         return PolicyChoice(name=words.pop("policy"), **words)
+
+
+    def own(self) -> OwnPolicy | None:
+        """Return the policy in a user's file that --policy names (FILE.py:NAME); None if it is a name.
+
+        Raise NotTakenError for options that change a named policy.
+        """
+        from fedsched.core.own_files import is_own
+
+        if self.policy is None or not is_own(self.policy):
+            return None
+        from fedsched.policies import own_policy
+
+        for name in self.given().keys() - {"policy", "sharing", "reservation"}:
+            why = f"changes a named policy, and --policy {self.policy} is one of your own"
+            raise NotTakenError((name,), f"{option(name)} {why}; leave it out.")
+        return own_policy(self.policy)
 
 
 # The groups without any option given: defaults of the commands, which must each be one value.

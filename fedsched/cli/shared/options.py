@@ -283,7 +283,7 @@ Submits = Annotated[
     names.Submits,
     Parameter(
         group=READING,
-        help="Submit all jobs at once (now), or at their times (keep). now: at the first job's submit time.",
+        help="Submit jobs at once (now) or at their times (keep). now: all jobs at the first job's submit time.",
     ),
 ]
 _PUT_OFF = (
@@ -400,7 +400,7 @@ Objectives = Annotated[
     tuple[str, ...],
     Parameter(
         group=SEARCH,
-        help="A metric to minimise: makespan, energy, mean_wait, …. Several give a Pareto front.",
+        help="A metric to minimise. As makespan, energy, mean_wait. Several give a Pareto front.",
     ),
 ]
 Seconds = Annotated[float | None, Parameter(group=SEARCH, help="The search's budget, in seconds.")]

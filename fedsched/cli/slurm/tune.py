@@ -45,7 +45,7 @@ def command(
     sharing: options.Sharing = None,
     log: groups.Sampled = groups.SAMPLED,
     machine: groups.Machine = groups.MACHINE,
-    objective: options.Objectives = (),
+    objective: options.Objectives = ("mean_wait", "bounded_slowdown", "max_wait"),
     gene: Annotated[
         tuple[str, ...],
         Parameter(
@@ -109,7 +109,7 @@ def command(
             with_version(read_slurm_conf(conf), slurm_version),
             workload,
             asked.cluster(workload) if given else None,
-            **({"objectives": objective} if objective else {}),
+            objectives=objective,
             genes=_limits(gene) if gene else None,
             simulations=simulations,
             seconds=seconds,
