@@ -86,11 +86,12 @@ def draw(schedule: Schedule, ax: Any = None) -> Any:
     edged = (bars.end - bars.begin >= schedule.makespan / unit * LEAST_WIDTH) & (
         bars.parts.nodes >= lanes * LEAST_HEIGHT
     )
+    hues = _colours(bars.only(edged), len(schedule), near=schedule.makespan / unit * LEAST_WIDTH)
     crossing = schedule.coallocated[bars.job]
     thin = len(schedule) > 2000
     marks = bool(closed.job.size or lost.job.size)
     if lost.job.size:
-        colours = [COLOURS[row % len(COLOURS)] for row in schedule.lost.job[lost.job].tolist()]
+        colours = [COLOURS[k] for k in hues[schedule.lost.job[lost.job]].tolist()]
         ax.add_collection(
             PolyCollection(lost.corners(), facecolors=colours, edgecolors="white", linewidths=0.0, hatch="xxx",
                            alpha=0.45, label="lost its nodes")
@@ -116,7 +117,7 @@ def draw(schedule: Schedule, ax: Any = None) -> Any:
         edge = (CROSSING if marked else "white") if large else "face"
         wide, narrow = (1.0, 0.3) if not thin else (0.4, 0.0)
         ax.add_collection(
-            PolyCollection(some.corners(), facecolors=[COLOURS[row % len(COLOURS)] for row in some.job.tolist()],
+            PolyCollection(some.corners(), facecolors=[COLOURS[k] for k in hues[some.job].tolist()],
                            edgecolors=edge, linewidths=wide if marked and large else narrow,
                            hatch="////" if marked and large and not thin else None,
                            label="on more than one cluster" if marked and large else None)
@@ -191,6 +192,33 @@ def _placed(
     job = job[parts.run]
     begin, end = ((times[job] - schedule.t0) / unit for times in (start, finish))
     return _Bars(job, begin, end, parts, np.array([lane for _, lane in offsets])[parts.block] + parts.low)
+
+
+def _colours(bars: _Bars, jobs: int, *, near: float) -> NDArray[np.int64]:
+    """Return the number of each job's colour: that of its row, or the next one that no touching job has.
+
+    Jobs touch if one begins on a node at most `near` after the other ended, or if both run on neighbouring nodes at a
+    time. A job that touches others of all colours keeps that of its row.
+    """
+    colour = np.arange(jobs) % len(COLOURS)
+    lanes = int((bars.low + bars.parts.nodes).max(initial=0)) + 2  # a lane more at either side
+    on, until = np.full(lanes, -1), np.full(lanes, -np.inf)  # the last job of each lane, and its end
+    order = np.lexsort((bars.job, bars.begin))
+    for one in np.split(order, np.flatnonzero(np.diff(bars.job[order])) + 1) if order.size else ():
+        job, begin, taken = int(bars.job[one[0]]), float(bars.begin[one[0]]), set[int]()
+        spans = [(low + 1, low + 1 + nodes) for low, nodes in
+                 zip(bars.low[one].tolist(), bars.parts.nodes[one].tolist(), strict=True)]  # fmt: skip
+        for low, high in spans:
+            beside = ((low, high, begin - near), (low - 1, low, begin), (high, high + 1, begin))
+            for first, end, since in beside:
+                part = slice(first, end)
+                there = on[part][(on[part] >= 0) & (until[part] > since)]
+                taken.update(colour[there].tolist())
+        free = (k % len(COLOURS) for k in range(job, job + len(COLOURS)) if k % len(COLOURS) not in taken)
+        colour[job] = next(free, job % len(COLOURS))
+        for low, high in spans:
+            on[low:high], until[low:high] = job, float(bars.end[one[0]])
+    return colour
 
 
 def _shade(ax: Any, schedule: Schedule, bars: _Bars, offsets: list[tuple[int, int]], unit: float) -> None:

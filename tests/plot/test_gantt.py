@@ -210,3 +210,24 @@ def test_strips_of_many_steps_keep_their_area(monkeypatch: pytest.MonkeyPatch) -
     assert (np.diff(times) * drawn[:-1]).sum() == pytest.approx((made.run * made.workload.tasks).sum())
     _, most = gantt.few_steps(*gantt.steps_of(finished_runs(made), extra, made.t0, 1.0), made.makespan, most=True)
     assert most.max() == gantt.steps_of(finished_runs(made), extra, made.t0, 1.0)[1].max()
+
+
+def test_jobs_that_touch_differ_in_colour() -> None:
+    """Tests that neighbours in time or on nodes differ, where the colours of the rows alone are equal for some."""
+    jobs = fs.Workload(submit=np.zeros(200), tasks=np.arange(200) % 5 + 1, runtime=np.arange(200) * 7 % 90 + 60)
+    made = fs.simulate(jobs, fs.Federation.of(10, 6, 4), "easy")
+    collections = [one for one in made.plot().collections if isinstance(one, PolyCollection)]
+    boxes = [
+        (*path.get_extents().extents, tuple(colour))
+        for one in collections
+        for path, colour in zip(one.get_paths(), one.get_facecolors(), strict=True)
+    ]
+    touching = same = 0
+    for k, (x0, y0, x1, y1, colour) in enumerate(boxes):
+        for a0, b0, a1, b1, other in boxes[:k]:
+            beside = min(y1, b1) > max(y0, b0) and (x0 == a1 or x1 == a0)
+            above = min(x1, a1) > max(x0, a0) and (y0 == b1 or y1 == b0)
+            touching += beside or above
+            same += (beside or above) and colour == other
+    assert touching > 400
+    assert same == 0
