@@ -13,16 +13,14 @@ from fedsched.core.errors import FederationError, FieldError, shown, unknown_nam
 from fedsched.core.own_files import is_own
 from fedsched.io.slurm_files.slurm_conf import SlurmConf, read_slurm_conf
 from fedsched.io.slurm_files.slurm_keys import GLOBAL, KEYS, SECTION_OF, Treatment
-from fedsched.io.slurm_files.slurm_machine import federation_of
 from fedsched.io.slurm_files.slurm_values import is_on
 from fedsched.model.jobs.labels import Labels
 from fedsched.model.power.switching import power_saving_named
 from fedsched.model.time.downtimes import Downtime
 from fedsched.policies import own_policy, policy_named
-from fedsched.site.twin.site import admitting_all_jobs
 from fedsched.slurm import Slurm
 from fedsched.slurm.conf.parameters import SWITCHES
-from fedsched.study.machine_sizes import resized, with_downtimes_of
+from fedsched.study.machine_sizes import on_hosts, resized
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -194,12 +192,9 @@ def _with_file(case: Case, conf: SlurmConf) -> Case:
     conf = replace(
         conf,
         nodes={host: conf.nodes[host] for host in hosts},
-        parameters=dict(conf.parameters) | ({CLUSTER: old.parameters[CLUSTER]} if CLUSTER in old.parameters else {}),
+        parameters=dict(conf.parameters) | {CLUSTER: old.name},
     )
-    changed = replace(_with_conf(case, conf), federation=admitting_all_jobs(federation_of(conf)))
-    if hosts == list(old.nodes):
-        return replace(changed, federation=replace(changed.federation, calendar=case.federation.calendar))
-    return with_downtimes_of(case, changed, f"conf={conf.path}")
+    return on_hosts(_with_conf(case, conf), old, conf, f"conf={conf.path}")
 
 
 def _federated(case: Case, value: str) -> Case:

@@ -191,6 +191,7 @@ def _outcome(name: str, change: Change, case: Case, *, bounds: bool, energy: boo
         wait=wait,
         bound=bound,
         notes=(*case.notes, *why),
+        dropped=case.dropped,
     )
 
 

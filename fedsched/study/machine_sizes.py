@@ -13,20 +13,28 @@ from fedsched.core.errors import FieldError, unknown_name
 from fedsched.core.text import counted
 from fedsched.io.slurm_files.slurm_conf import features_of
 from fedsched.io.slurm_files.slurm_keys import KEYS, Treatment
-from fedsched.io.slurm_files.slurm_machine import federation_of
-from fedsched.model.machine.node_ranges import ALL, ranges_of, ranges_text
+from fedsched.io.slurm_files.slurm_machine import federation_of, hosts_there
+from fedsched.model.jobs.labels import Labels
+from fedsched.model.machine.node_ranges import ALL, named_nodes, ranges_text
+from fedsched.model.time.downtimes import RESERVATION, reserved_names
 from fedsched.site.twin.site import admitting_all_jobs
 from fedsched.slurm import Slurm
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
     from fedsched.io.slurm_files.slurm_conf import SlurmConf
-    from fedsched.model.machine.federation import Federation
+    from fedsched.model.machine.federation import Cluster, Federation
     from fedsched.model.machine.partition import Partition
+    from fedsched.model.time.downtimes import Downtime
     from fedsched.study.study_case import Case
 
 # Parameters of a node that are equal for hosts of one kind, by name in small letters.
 _OF_A_KIND = sorted(name for name, key in KEYS["NodeName"].items()
                     if key.standing is Treatment.MODELLED and name != "nodename")  # fmt: skip
+GONE = -1  # the new number of a node that is no longer there
 _SIZE = re.compile(r"([+-]?)(\d+(?:\.\d+)?)(%?)", re.ASCII)
 
 
@@ -47,36 +55,80 @@ def resized(case: Case, text: str) -> Case:
     """Return the case on a machine of another size, with its kinds of nodes in the same proportion.
 
     `text` is a size as in `node_count`. A name before it, as in gpu:+4, limits the change to some nodes. Under policy
-    slurm these are the nodes of a partition or with a feature, under other policies those of a cluster. Downtimes that
-    name single nodes are left out, with a note.
+    slurm these are the nodes of a partition or with a feature, under other policies those of a cluster. Nodes that stay
+    keep their downtimes.
     """
-    machine = case.federation
     chosen, _, size = text.strip().rpartition(":")
     if isinstance(case.policy, Slurm):
-        conf, told = _with_hosts(case.policy.conf, chosen, size)
-        policy = case.policy.on_another(conf)
-        changed = replace(case, federation=admitting_all_jobs(federation_of(conf)), policy=policy)
-        changed = changed.noted(f"nodes={text}: {told}")
-    else:
-        changed = replace(case, federation=_scaled(machine, chosen, size))
-    return with_downtimes_of(case, changed, f"nodes={text}")
+        old = case.policy.conf
+        conf, told = _with_hosts(old, chosen, size)
+        changed = replace(case, policy=case.policy.on_another(conf)).noted(f"nodes={text}: {told}")
+        return on_hosts(changed, old, conf, f"nodes={text}")
+    return _with_downtimes(case, *_scaled(case.federation, chosen, size), f"nodes={text}")
 
 
-def with_downtimes_of(case: Case, changed: Case, change: str) -> Case:
-    """Return a changed case with those downtimes of a case that hold for all nodes, and a note on the others."""
-    calendar = case.federation.calendar
-    kept = tuple(one for one in calendar if one.nodes.lower() == ALL)
-    changed = replace(changed, federation=replace(changed.federation, calendar=kept))
-    if lost := len(calendar) - len(kept):
-        return changed.noted(f"{change}: {counted(lost, 'downtime')} left out, which name nodes of the old machine")
-    return changed
+def on_hosts(case: Case, old: SlurmConf, new: SlurmConf, change: str) -> Case:
+    """Return a case of the machine of the slurm.conf `old` on that of `new`; hosts of both keep their downtimes.
+
+    The cluster has the same name in both. `change` begins the notes.
+    """
+    machine = admitting_all_jobs(federation_of(new))
+    number = {host: k for k, host in enumerate(hosts_there(new))}
+    places = {new.name: np.array([number.get(host, GONE) for host in hosts_there(old)], dtype=np.int64)}
+    changed = replace(case.federation, clusters=machine.clusters, partitions=machine.partitions, calendar=())
+    return _with_downtimes(case, changed, places, change)
+
+
+def _with_downtimes(case: Case, machine: Federation, places: Mapping[str, NDArray[np.int64]], change: str) -> Case:
+    """Return a case on another machine, with the downtimes of its nodes that are still there.
+
+    `places` has the new number of each old node, or GONE, by cluster. Downtimes of lost nodes go, or have fewer nodes;
+    the case then says how many, in a note and in `dropped`.
+    """
+    sizes = {cluster.name: cluster.nodes for cluster in machine.clusters}
+    moved = [_moved(one, places[one.cluster], sizes[one.cluster]) for one in case.federation.calendar]
+    kept = tuple(one for one, _ in moved if one is not None)
+    away, fewer = len(moved) - len(kept), sum(one is not None and less for one, less in moved)
+    said = [f"{counted(away, 'downtime')} gone with {'its' if away == 1 else 'their'} nodes"] * bool(away)
+    said += [f"{counted(fewer, 'downtime')} on fewer nodes"] * bool(fewer)
+    changed = replace(case, federation=replace(machine, calendar=kept))
+    lost = set(reserved_names(case.federation)) - set(reserved_names(changed.federation))
+    asked = case.workload.label(RESERVATION).tolist()
+    if case.workload.labels is not None and (homeless := sum(name in lost for name in asked)):
+        texts = dict(case.workload.labels.texts)
+        texts[RESERVATION] = np.array(["" if name in lost else name for name in asked], dtype=object)
+        changed = replace(changed, workload=replace(case.workload, labels=Labels.of(texts, case.workload.id)))
+        said.append(f"{counted(homeless, 'job')} without the reservation")
+    if not said:
+        return changed
+    text = " and ".join(said)
+    return replace(changed, dropped=(*case.dropped, text)).noted(f"{change}: the difference includes {text}")
+
+
+def _moved(downtime: Downtime, places: NDArray[np.int64], nodes: int) -> tuple[Downtime | None, bool]:
+    """Return a downtime on a cluster's nodes by their new numbers, None if no node is left, and whether it has fewer.
+
+    A downtime of all nodes stays one of all nodes.
+    """
+    some, among = downtime.among
+    closed = named_nodes(downtime.cluster, among, {downtime.cluster: places.size}, downtime.where)
+    everywhere = bool(closed.all())
+    there = np.sort(places[closed & (places != GONE)])
+    room = nodes if everywhere else there.size
+    if not room:
+        return None, True
+    text = ALL if everywhere else ranges_text(there.tolist())
+    if some is None:
+        return replace(downtime, nodes=text), not everywhere and room < int(closed.sum())
+    return replace(downtime, nodes=f"{min(some, room)} of {text}"), room < some
 
 
 def _with_hosts(conf: SlurmConf, chosen: str, size: str) -> tuple[SlurmConf, str]:
     """Return a configuration with more or fewer of the chosen hosts, and in words how many of each kind.
 
     Hosts are of one kind if they have the same resources and are in the same partitions. A kind that shrinks keeps its
-    first hosts; one that grows gets copies of its last host, in the same partitions.
+    first hosts; one that grows gets copies of its last host, in the same partitions. Raise if
+    a partition loses all of its nodes.
     """
     members = {name: conf.hosts_of_partition(name) for name in conf.partitions}
     of_host = {host: frozenset(name for name, hosts in members.items() if host in hosts) for host in conf.nodes}
@@ -100,6 +152,8 @@ def _with_hosts(conf: SlurmConf, chosen: str, size: str) -> tuple[SlurmConf, str
                 members[name].append(host)
         if count != len(hosts):
             told.append(f"{abs(count - len(hosts))} {'more' if count > len(hosts) else 'fewer'} like {hosts[0]}")
+    if empty := [name for name, hosts in members.items() if hosts and gone.issuperset(hosts)]:
+        raise FieldError("{nodes}={!r} leaves partition {!r} no node; keep more nodes.", size, empty[0])
     there = {host: line for host, line in nodes.items() if host not in gone}
     partitions = {
         name: line._replace(words={**line.words, "nodes": ",".join(host for host in members[name] if host in there)})
@@ -109,16 +163,22 @@ def _with_hosts(conf: SlurmConf, chosen: str, size: str) -> tuple[SlurmConf, str
 
 
 def _shares(sizes: list[int], total: int) -> list[int]:
-    """Return a total divided in proportion to sizes, rounded by largest remainders."""
+    """Return a total divided in proportion to sizes, rounded by largest remainders; none is 0 if the total suffices."""
     exact = [size * total / sum(sizes) for size in sizes]
-    counts = [math.floor(one) for one in exact]
-    for k in sorted(range(len(sizes)), key=lambda k: exact[k] - counts[k], reverse=True)[: total - sum(counts)]:
+    counts = [max(math.floor(one), int(total >= len(sizes))) for one in exact]
+    for k in sorted(range(len(sizes)), key=lambda k: exact[k] - counts[k], reverse=True)[: max(0, total - sum(counts))]:
         counts[k] += 1
+    while sum(counts) > total:
+        counts[int(np.argmax(counts))] -= 1
     return counts
 
 
-def _scaled(federation: Federation, chosen: str, size: str) -> Federation:
-    """Return a federation with more or fewer nodes of one cluster, or of all, divided over its node groups."""
+def _scaled(federation: Federation, chosen: str, size: str) -> tuple[Federation, dict[str, NDArray[np.int64]]]:
+    """Return a federation with more or fewer nodes of one cluster, or of all, divided over its node groups.
+
+    A group that shrinks keeps its first nodes. The nodes of a cluster that changes are numbered group by group. The
+    result has no downtimes. Also return the new number of each old node, or GONE, by cluster.
+    """
     names = [cluster.name for cluster in federation.clusters for _ in cluster.groups]
     if chosen and chosen not in names:
         raise unknown_name("cluster (as in nodes=NAME:+4)", chosen, set(names))
@@ -128,45 +188,43 @@ def _scaled(federation: Federation, chosen: str, size: str) -> Federation:
     nodes = node_count(size, sum(own))
     for k, count in zip(mine, _shares(own, nodes), strict=True):
         counts[k] = count
-    place, clusters = 0, []
+    clusters: list[Cluster] = []
+    places: dict[str, NDArray[np.int64]] = {}
+    group_of: dict[str, NDArray[np.int64]] = {}
     for cluster in federation.clusters:
-        groups = []
-        for group in cluster.groups:
-            if counts[place]:
-                groups.append(replace(group, count=counts[place], nodes=None))
-            place += 1
-        if not groups:
+        several, counts = counts[: len(cluster.groups)], counts[len(cluster.groups) :]
+        place = np.arange(cluster.nodes)
+        if not any(several):
             raise FieldError("{nodes}={!r} leaves cluster {!r} no node.", nodes, cluster.name)
-        clusters.append(replace(cluster, groups=tuple(groups)))
-    sizes_of = {old.name: (old.nodes, new.nodes) for old, new in zip(federation.clusters, clusters, strict=True)}
-    partitions = tuple(
-        replace(one, nodes=tuple((name, _stretched(text, *sizes_of[name], one.name)) for name, text in one.nodes))
-        for one in _side_by_side(federation)
-    )
-    return replace(federation, clusters=tuple(clusters), calendar=(), partitions=partitions)
+        if several != [group.count for group in cluster.groups]:
+            group_of[cluster.name] = np.repeat(np.arange(len(several)), several)
+            for g, count in enumerate(several):
+                old = np.flatnonzero(cluster.group_of_node == g)
+                place[old] = GONE
+                place[old[:count]] = np.flatnonzero(group_of[cluster.name] == g)[: old.size]
+            there = zip(cluster.groups, several, strict=True)
+            groups = tuple(replace(one, count=count, nodes=None) for one, count in there if count)
+            cluster = replace(cluster, groups=groups)
+        clusters.append(cluster)
+        places[cluster.name] = place
+    partitions = tuple(replace(one, nodes=_nodes_of(one, federation, group_of, nodes)) for one in federation.partitions)
+    return replace(federation, clusters=tuple(clusters), calendar=(), partitions=partitions), places
 
 
-def _side_by_side(federation: Federation) -> tuple[Partition, ...]:
-    """Return the machine's partitions with nodes numbered group by group."""
-    if federation.node_order is None:
-        return federation.partitions
-    sizes = {cluster.name: cluster.nodes for cluster in federation.clusters}
-    order = {cluster.name: np.argsort(cluster.group_of_node, kind="stable") for cluster in federation.clusters}
+def _nodes_of(
+    partition: Partition, federation: Federation, group_of: Mapping[str, NDArray[np.int64]], nodes: int
+) -> tuple[tuple[str, str], ...]:
+    """Return a partition's nodes, by cluster, on the changed clusters: all nodes of its groups. Raise if none is left.
 
-    def renumbered(one: Partition) -> tuple[tuple[str, str], ...]:
-        members = one.members(sizes)
-        return tuple((name, ranges_text(np.flatnonzero(members[name][order[name]]).tolist())) for name, _ in one.nodes)
-
-    return tuple(replace(one, nodes=renumbered(one)) for one in federation.partitions)
-
-
-def _stretched(text: str, old: int, new: int, where: str) -> str:
-    """Return the text of node ranges in a cluster of `old` nodes, scaled to `new` nodes; `all` stays as it is."""
+    `group_of` has the old group of each new node, by changed cluster. `nodes` is the new number of nodes, for errors.
+    """
+    members = partition.members({cluster.name: cluster.nodes for cluster in federation.clusters})
     found = []
-    for first, last in ranges_of(text, where):
-        if last < 0:
-            return text
-        begin = min(first * new // old, new - 1)
-        end = max(begin, -(-(last + 1) * new // old) - 1)
-        found.append(f"{begin}-{end}")
-    return ",".join(found)
+    for name, text in partition.nodes:
+        if name in group_of:
+            of_groups = members[name][federation.clusters[federation.cluster_index(name)].first_nodes]
+            text = ranges_text(np.flatnonzero(of_groups[group_of[name]]).tolist())
+        found += [(name, text)] * bool(text)
+    if not found:
+        raise FieldError("{nodes}={!r} leaves partition {!r} no node; keep more nodes.", nodes, partition.name)
+    return tuple(found)

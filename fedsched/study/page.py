@@ -41,7 +41,7 @@ def verdict(study: Study) -> str:
     several = len(study.scenarios) > 1
     first = f"The least wait of {counted(len(study.scenarios), 'scenario')} is with " if several else ""
     now, then = (duration(one.metrics["mean_wait"]) for one in (study.base, best))
-    waits = f"mean wait {then} instead of {now}, a difference of {told(apart)}{sure}"
+    waits = f"mean wait {then} instead of {now}, a difference of {told(apart)}{best.includes}{sure}"
     return f"{first}{best.name}: {waits}; {counted(len(study.size), 'job')}."
 
 

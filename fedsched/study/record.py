@@ -83,6 +83,12 @@ class Outcome:
     wait: Column  # of each compared job, in seconds; NaN if it does not start
     bound: float  # a lower bound of the mean wait; NaN if none is proven
     notes: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()  # what the scenario lacks beside its change; a part of the difference
+
+    @property
+    def includes(self) -> str:
+        """Return the words "which includes …" that follow a difference, with what was dropped; empty if nothing was."""
+        return f", which includes {' and '.join(self.dropped)}" if self.dropped else ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -214,7 +220,7 @@ class Study(StudyConvenience):
         for one in self.scenarios:
             value, low, high = self.difference(one)
             within = f" ({low:+,.0f} to {high:+,.0f})" if low == low else ""
-            lines.append(f"{one_line(one.name)}: mean wait {value:+,.0f} s{within}")
+            lines.append(f"{one_line(one.name)}: mean wait {value:+,.0f} s{within}{one.includes}")
         return "\n".join(lines)
 
 

@@ -41,6 +41,8 @@ class Case:
         What was left out or assumed.
     began
         Recorded starts, in seconds like submits; NaN: not in the span of the record. None: no record.
+    dropped
+        What a change of the machine has dropped beside the change, in words; differences of waits include its effect.
 
     Examples
     --------
@@ -59,6 +61,7 @@ class Case:
     counted: NDArray[np.bool_] | None = None
     notes: tuple[str, ...] = ()
     began: NDArray[np.float64] | None = None
+    dropped: tuple[str, ...] = ()
 
     @property
     def compared(self) -> NDArray[np.bool_]:

@@ -249,11 +249,14 @@ def test_numbers_of_nodes_are_those_in_the_texts() -> None:
 
 
 def test_a_machine_of_another_size_keeps_its_kinds_in_proportion() -> None:
-    """Twice the nodes are twice each group's, in the same partitions."""
-    twice = _scaled(replace(ODD, calendar=()), "", "24")
+    """Twice the nodes are twice each group's, in the same partitions; each node finds itself among its own kind."""
+    twice, places = _scaled(replace(ODD, calendar=()), "", "24")
     assert sorted(group.count for group in twice.groups) == sorted(2 * group.count for group in ODD.groups)
     sizes = np.array([group.count for group in twice.groups])
     assert (twice.groups_of_partitions() @ sizes).tolist() == [2 * 8]
+    for old, new in zip(ODD.clusters, twice.clusters, strict=True):
+        same = new.group_of_node[places[old.name]]
+        assert [new.groups[k].speed for k in same] == [old.groups[k].speed for k in old.group_of_node]
 
 
 def test_runs_through_the_groups_are_runs_of_the_nodes_own_numbers() -> None:

@@ -18,7 +18,7 @@ from fedsched.site.twin import figures, made_dump, replay
 from fedsched.site.twin.site import admitting_all_jobs
 from fedsched.slurm import Slurm
 from fedsched.study import Case, change_of, sweep_of
-from fedsched.study.page import energies
+from fedsched.study.page import energies, verdict
 from fedsched.study.record import DAY, WEEK, blocks_of
 from fedsched.study.study_case import case_of, federated
 
@@ -111,16 +111,44 @@ def test_requests_and_maintenance_change_what_they_say(jobs: fs.Workload) -> Non
 
 
 def test_works_on_all_nodes_stay_where_there_are_more(jobs: fs.Workload) -> None:
-    """Tests that a machine of another size keeps downtimes of all its nodes, and says which others are lost."""
+    """Tests that a downtime of all nodes is one of all nodes of a larger machine."""
     closed = change_of("maintenance=1h..3h")(case_of(jobs))
     larger = change_of("nodes=+50%")(closed)
     assert larger.federation.nodes == 48
     assert larger.federation.calendar == closed.federation.calendar
-    some = fs.Downtime("cluster", 0.0, 60.0, nodes="0-3")
-    name = closed.federation.clusters[0].name
-    partly = replace(closed, federation=replace(closed.federation, calendar=(replace(some, cluster=name),)))
-    assert change_of("nodes=+50%")(partly).federation.calendar == ()
-    assert "1 downtime left out" in change_of("nodes=+50%")(partly).notes[-1]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "size", "there", "fewer"),
+    [("28-31", "100%", "28-31", False), ("0-3", "+50%", "0-3", False), ("2 of 0-3", "50%", "2 of 0-1", False),
+     ("12-19", "50%", "12-15", True), ("20 of all", "50%", "16 of all", True), ("0-31", "+50%", "all", False)],
+)  # fmt: skip
+def test_nodes_that_stay_keep_their_downtimes(
+    nodes: str, size: str, there: str, fewer: bool, jobs: fs.Workload
+) -> None:
+    """Tests that only removed nodes lose their downtimes, and that note and verdict say so of the difference."""
+    case = case_of(jobs)
+    closed = fs.Downtime(case.federation.clusters[0].name, 0.0, 9000.0, nodes=nodes)
+    base = replace(case, federation=replace(case.federation, calendar=(closed,)))
+    [kept] = change_of(f"nodes={size}")(base).federation.calendar
+    assert kept == replace(closed, nodes=there)
+    found = fs.study(base, {"other": f"nodes={size}"}, bounds=False)
+    said = [line for line in found.lines if "the difference includes 1 downtime on fewer nodes" in line]
+    assert len(said) == fewer
+    assert (", which includes 1 downtime on fewer nodes" in verdict(found)) == fewer
+    assert (", which includes 1 downtime on fewer nodes" in str(found)) == fewer
+
+
+def test_the_same_machine_makes_no_difference(tmp_path: Path) -> None:
+    """Tests that a dump with downtimes and reservations of single nodes is as it is on 100 % of its nodes."""
+    folder = made_dump(tmp_path / "dump", jobs=60, nodes=8, policy="easy", seed=2)
+    for policy in ("easy", "slurm"):
+        case = case_of(folder, policy=policy)
+        calendar = [fs.Downtime("made", 0.0, 9000.0, nodes="5"), fs.Downtime("made", 0.0, 9000.0, nodes="2-3")]
+        case = replace(case, federation=replace(case.federation, calendar=tuple(calendar)))
+        assert change_of("nodes=100%")(case).federation == case.federation
+    found = fs.study(case, {"same": "nodes=100%"}, bounds=False)
+    assert found.difference(found.scenarios[0]).value == 0.0
 
 
 def test_jobs_go_to_another_partition() -> None:
@@ -324,6 +352,34 @@ def test_nodes_of_a_slurm_conf_change_in_proportion_or_as_chosen(
     assert changed.federation.nodes == main
     assert [len(conf.hosts_of_partition(name)) for name in ("main", "gpu")] == [main, gpu]
     assert changed.notes == (f"nodes={size}: {told}",)
+
+
+def test_hosts_that_stay_keep_their_downtimes(under_slurm: Case, tmp_path: Path) -> None:
+    """Tests that downtimes go by hosts' names, and that jobs lose reservations that go with their hosts."""
+    closed = (
+        fs.Downtime("here", 0.0, 60.0, nodes="5"),
+        fs.Downtime("here", 0.0, 60.0, nodes="6-7"),
+        fs.Downtime("here", 0.0, 60.0, nodes="7", kind="reservation", name="course"),
+    )
+    labels = {"reservation": ["course", *[""] * (len(under_slurm.workload) - 1)]}
+    case = replace(
+        under_slurm,
+        workload=replace(under_slurm.workload, labels=labels),
+        federation=replace(under_slurm.federation, calendar=closed),
+    )
+    smaller = change_of("nodes=50%")(case)  # n1 to n3 and g1
+    assert [one.nodes for one in smaller.federation.calendar] == ["3"]
+    said = "2 downtimes gone with its nodes and 1 downtime on fewer nodes and 1 job without the reservation"
+    assert smaller.dropped == (said.replace("its", "their"),)
+    assert (smaller.workload.label("reservation") == "").all()
+    larger = change_of("nodes=+8")(case)
+    assert (larger.federation.calendar, larger.dropped) == (closed, ())
+    path = tmp_path / "other.conf"
+    path.write_text(CONF.replace("n[1-6]", "n[5-6]").replace("g[1-2]", "g[2,1]"), encoding="utf-8")
+    other = change_of(f"conf={path}")(case)  # n5, n6, g1, g2
+    assert [one.nodes for one in other.federation.calendar] == ["1", "2-3", "3"]
+    with pytest.raises(FieldError, match=r"leaves partition 'gpu' no node"):
+        change_of("nodes=1")(case)
 
 
 def test_a_note_names_its_scenario_once(under_slurm: Case) -> None:

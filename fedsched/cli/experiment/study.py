@@ -133,7 +133,7 @@ def _print(found: Study) -> None:
 def _as_json(found: Study) -> dict[str, Any]:
     def told(one: Any) -> dict[str, Any]:
         said = {"name": one.name, "change": one.change, "policy": one.policy, "nodes": one.nodes, **one.metrics,
-                "bound": one.bound, "notes": list(one.notes)}  # fmt: skip
+                "bound": one.bound, "notes": list(one.notes), "dropped": list(one.dropped)}  # fmt: skip
         if one is not found.base:
             said["difference"] = found.difference(one)._asdict()
             said["users"] = found.by_user(one)._asdict()

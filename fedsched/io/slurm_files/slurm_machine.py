@@ -56,7 +56,7 @@ def federation_of(conf: SlurmConf) -> Federation:
     Neighbouring equal nodes form a group. FUTURE nodes are left out; `left_out` of the partitions notes what is not
     modelled. Raise a FederationError if no node is left, or if a value is invalid.
     """
-    there = [host for host, line in conf.nodes.items() if _state(line) != "FUTURE"]
+    there = hosts_there(conf)
     if not there:
         raise FederationError(f"{conf.path}: all of its nodes are FUTURE nodes, which do not exist yet; add others.")
     kinds = {id(line): _node(line) for line in conf.nodes.values()}
@@ -81,6 +81,11 @@ def federation_of(conf: SlurmConf) -> Federation:
         description="From a slurm.conf, a node for each of its own. Speeds, watts and uplinks are not in such a file.",
         partitions=Noted((one for one in partitions if one is not None), left_out=_left_out(conf, partitions)),
     )
+
+
+def hosts_there(conf: SlurmConf) -> list[str]:
+    """Return the hosts of a slurm.conf without FUTURE nodes, in its order: the n-th is the federation's n-th node."""
+    return [host for host, line in conf.nodes.items() if _state(line) != "FUTURE"]
 
 
 def _state(line: Line) -> str:
