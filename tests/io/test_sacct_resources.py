@@ -54,6 +54,26 @@ def test_memory_of_older_versions(tmp_path: Path, said: str, memory: int) -> Non
     assert demands(read(tmp_path, "ReqMem", f"2|8|{said}")) == ({"memory": [memory]} if memory else {})
 
 
+@pytest.mark.parametrize(
+    ("header", "row", "memory"),
+    [("ReqTRES|AllocTRES", "2|8|cpu=2,mem=3000M,node=2|cpu=8,mem=12000M", 1500), ("AllocTRES", "2|8|mem=12000M", 1500),
+     ("ReqMem", "2|8|4000Mc", 4000), ("ReqMem", "2|8|16Gn", 4096), ("ReqMem", "2|8|3G", 384), ("ReqMem", "2|8|0n", 0)],
+)  # fmt: skip
+def test_a_cpu_has_its_share_of_the_memory(tmp_path: Path, header: str, row: str, memory: int) -> None:
+    """Tests that tasks that are CPUs have the memory of one; an exclusive job's is shared among the CPUs requested."""
+    assert demands(read(tmp_path, header, row, unit="cpus")) == ({"memory": [memory]} if memory else {})
+
+
+def test_shared_nodes_know_memory_and_exclusive_jobs_by_either_unit(tmp_path: Path) -> None:
+    """Tests that on shared nodes a job waits for memory, and that an exclusive job shares its nodes with no other."""
+    full = "1|8|cpu=8,mem=900G,node=1|sbatch a.sh"
+    rows = (full, "1|8|cpu=8,mem=200G,node=1|sbatch a.sh", "1|64|cpu=1,mem=1G,node=1|sbatch --exclusive a.sh")
+    one = fs.Federation((fs.Cluster("x", (fs.NodeGroup(1, resources={"cpu": 64, "memory": 2**20}),)),))
+    for unit in ("cpus", "nodes"):
+        log = read(tmp_path, "ReqTRES|SubmitLine", *rows, unit=unit)
+        assert fs.simulate(log, one, "fcfs", sharing="block").start.tolist() == [0, 60, 120]
+
+
 def test_generic_resources_of_older_versions_are_over_a_node(tmp_path: Path) -> None:
     """`gpu:2`, with a kind, in Slurm's newer spelling too."""
     log = read(tmp_path, "ReqGRES", "2|8|gpu:2", "2|8|gpu:tesla:1,craynetwork:1", "2|8|gres:gpu:3", "2|8|")
@@ -61,7 +81,7 @@ def test_generic_resources_of_older_versions_are_over_a_node(tmp_path: Path) -> 
 
 
 def test_what_is_known_is_not_said_to_be_lacking(tmp_path: Path) -> None:
-    """On a machine whose nodes tell; on another one the resources are named, and CPUs as nodes demand nothing."""
+    """On a machine whose nodes tell; on another one the resources are named, and CPUs as nodes demand memory alone."""
     rows = ("1|8|cpu=8,gres/gpu=2,mem=4G,node=1", "1|8|cpu=8,node=1")
     log = read(tmp_path, "ReqTRES", *rows)
     assert fs.simulate(log, MACHINE).unmodelled == ()
@@ -71,5 +91,5 @@ def test_what_is_known_is_not_said_to_be_lacking(tmp_path: Path) -> None:
         "1 job with a demand of 'memory' (the machine's nodes do not say)",
     )
     by_cpus = read(tmp_path, "ReqTRES", *rows, unit="cpus")
-    assert by_cpus.demand is None
+    assert demands(by_cpus) == {"memory": [512, 0]}
     assert "1 job with GPUs" in by_cpus.unmodelled

@@ -102,12 +102,13 @@ def test_what_only_command_lines_ask_for_is_read_or_counted(tmp_path: Path) -> N
     assert jobs.layout.columns()["exclusive"].tolist() == [1, 0, 0, 0]
     assert [job.pools for job in jobs] == [None, {"matlab": 2}, None, None]
     assert jobs.unmodelled == (
-        "every CPU taken for a node of its own (--unit nodes counts nodes)",
+        "every CPU taken for a node of its own, unless nodes are shared (--unit nodes counts nodes)",
         "1 job for one of several partitions (the first is taken)",
         "1 job with --nodelist",
         "1 job with --switches",
     )
-    assert parse_dump(tmp_path / "a.sacct", unit="nodes").log().columns.keys().isdisjoint({"layout.exclusive"})
+    by_nodes = parse_dump(tmp_path / "a.sacct", unit="nodes").log().columns
+    assert [by_nodes[f"layout.{name}"].tolist() for name in ("exclusive", "tasks_per_node")] == [[1, 0, 0, 0]] * 2
 
 
 def test_an_option_of_which_a_dump_has_no_field_is_counted(tmp_path: Path) -> None:

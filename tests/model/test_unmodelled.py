@@ -42,9 +42,8 @@ def swf(path: Path, *rows: str) -> fs.Workload:
 
 
 def test_what_slurms_jobs_ask_for_is_counted(tmp_path: Path) -> None:
-    """Tests that GPUs, memory and all else that a dump says of its jobs is counted, zeros and words not."""
+    """Tests that GPUs and all else that a dump says of its jobs is counted, zeros, words and known memory not."""
     assert dump(tmp_path / "a.sacct").unmodelled == (
-        "1 job with memory needs",
         "2 jobs with GPUs",
         "1 job of arrays (how many tasks run together is not known)",
         "1 job in heterogeneous jobs",
@@ -120,10 +119,10 @@ def test_partitions_that_are_sites_are_not_pooled(tmp_path: Path) -> None:
 def test_the_line_is_of_the_jobs_at_hand(tmp_path: Path) -> None:
     """Tests that a head, a sample and a merger say what they hold, not what the file does."""
     jobs = dump(tmp_path / "a.sacct")
-    assert jobs.head(1).unmodelled == ("1 job with memory needs", "1 job with GPUs")
+    assert jobs.head(1).unmodelled == ("1 job with GPUs",)
     assert jobs.take([3]).unmodelled == ()
     merged = fs.Workload.merge(jobs, jobs.head(1), sites=("a", "b"))
-    assert merged.unmodelled[:2] == ("2 jobs with memory needs", "3 jobs with GPUs")
+    assert merged.unmodelled[0] == "3 jobs with GPUs"
     assert unmodelled(merged, fs.Federation.of(4, 4))[1] == "4 partitions pooled"
 
 
@@ -146,12 +145,12 @@ def test_schedules_and_results_say_it(tmp_path: Path) -> None:
     schedule = fs.simulate(jobs, machine)
     facts = unmodelled(jobs, machine)
     said = sentence(facts)
-    assert facts[2:] == jobs.unmodelled
+    assert facts[3:] == jobs.unmodelled
     assert said in str(schedule)
     assert html.escape(said) in schedule._repr_html_()
     assert schedule.to_json()["not_modelled"] == list(facts)
     schedule.report(tmp_path / "r.html")
     assert html.escape("; ".join(facts)) in (tmp_path / "r.html").read_text(encoding="utf-8")
-    plain = replace(jobs, log=None, labels=None)
+    plain = replace(jobs, log=None, labels=None, demand=None)
     assert "not modelled" not in str(fs.simulate(plain, machine))
     assert "not modelled" not in str(plain)

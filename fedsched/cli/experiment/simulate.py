@@ -225,6 +225,11 @@ class Run:
         return {} if found is None else found.figures()
 
     @property
+    def shared(self) -> bool:
+        """Return whether jobs share nodes in the simulation."""
+        return getattr(self.schedule, "use", None) is not None
+
+    @property
     def ending(self) -> str:
         """Return as text how many jobs ran, in how many seconds of simulating, and the schedule's hash.
 
@@ -241,7 +246,8 @@ class Run:
 
     def to_json(self) -> dict[str, object]:
         """Return the schedule, how its log was read, and the seconds, as a dictionary for --json."""
-        about = reading_of(self.schedule.workload, self.schedule.federation) | {"seconds": self.seconds}
+        about = reading_of(self.schedule.workload, self.schedule.federation, shared=self.shared)
+        about |= {"seconds": self.seconds}
         return self.schedule.to_json() | about
 
 
@@ -295,7 +301,7 @@ def print_metrics(run: Run, free: Run | None = None) -> None:
     say(verdict(run))
     say(schedule.workload)
     say(f"Reading: {schedule.question}.")
-    for line in facts_of(schedule.workload, schedule.federation):
+    for line in facts_of(schedule.workload, schedule.federation, shared=run.shared):
         if line not in str(schedule.workload):  # printed already
             say(line)
     for line in filter(None, (partial_record_in_words(schedule), *run.notes, *schedule.remarks)):
@@ -315,7 +321,7 @@ def print_side_by_side(runs: Sequence[Run]) -> None:
     say(verdict_of_several(runs))
     for run in runs:
         say(run.schedule.workload)
-        for line in facts_of(run.schedule.workload, run.schedule.federation):
+        for line in facts_of(run.schedule.workload, run.schedule.federation, shared=run.shared):
             say(line)
         say(f"reading of {run.label}: {run.schedule.question}")
         say(f"machine of {run.label}: {run.schedule.federation}")

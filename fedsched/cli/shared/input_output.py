@@ -118,24 +118,33 @@ def repeat_command(command: str, source: Path | Sequence[Path] | None, given: Ma
     return shlex.join([*words, "--out", out.name])
 
 
-def reading_of(workload: Workload, federation: Federation | None = None) -> dict[str, object]:
-    """Return, for --json, what reading left out or altered, what is not modelled, and what a federation assumes."""
+def reading_of(
+    workload: Workload, federation: Federation | None = None, *, shared: bool = False
+) -> dict[str, object]:
+    """Return, for --json, what reading left out or altered, what is not modelled, and what a federation assumes.
+
+    `shared` says whether jobs share nodes.
+    """
     from fedsched.model.jobs.assumed import assumptions
     from fedsched.model.jobs.unmodelled import unmodelled
 
     cleaning = None if workload.cleaning is None else asdict(workload.cleaning)
-    said: dict[str, object] = {"cleaning": cleaning, "not_modelled": list(unmodelled(workload, federation))}
+    facts = list(unmodelled(workload, federation, shared=shared))
+    said: dict[str, object] = {"cleaning": cleaning, "not_modelled": facts}
     return said if federation is None else said | {"assumed": list(assumptions(federation, workload))}
 
 
-def facts_of(workload: Workload, federation: Federation) -> list[str]:
-    """Return lines of text: which requests of jobs the federation ignores, what is assumed, and what is implausible."""
+def facts_of(workload: Workload, federation: Federation, *, shared: bool = False) -> list[str]:
+    """Return lines of text: which requests of jobs the federation ignores, what is assumed, and what is implausible.
+
+    `shared` says whether jobs share nodes.
+    """
     from fedsched.model.jobs.assumed import assumptions, sentence
     from fedsched.model.jobs.summary import implausible_lines
     from fedsched.model.jobs.unmodelled import ignored_by_federation
 
     facts = assumptions(federation, workload)
-    said = ignored_by_federation(workload, federation) + ([sentence(facts)] if facts else [])
+    said = ignored_by_federation(workload, federation, shared=shared) + ([sentence(facts)] if facts else [])
     return said + implausible_lines(workload, federation)
 
 

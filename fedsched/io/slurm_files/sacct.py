@@ -21,6 +21,7 @@ from fedsched.io.slurm_files.sacct_demands import (
     demands_of,
     known_demands,
     licences_of,
+    memory_of_cpus,
     nodes_of_trace,
     requested_nodes,
     resources_of,
@@ -57,7 +58,7 @@ from fedsched.io.swf.cleaning import (
 from fedsched.io.swf.swf_table import FIELDS, OnError, RawLog
 from fedsched.io.tables.frame import field_of, named
 from fedsched.model.jobs.demands import NodeDemands, PoolNeeds
-from fedsched.model.jobs.layout import EXCLUSIVE, NodeLayout
+from fedsched.model.jobs.layout import EXCLUSIVE, PER_NODE, NodeLayout
 from fedsched.model.jobs.log import CANCELLED, FROM_SLURM, IN_CPUS, CleaningReport, Demand
 from fedsched.model.jobs.requests import AT_ONCE
 from fedsched.model.machine.federation import Cluster, Federation, NodeGroup
@@ -300,10 +301,12 @@ class Parser:
         table |= self.texts.read(texts, nodes=self.unit == "nodes")
         told = {name: texts[name] for name in ("licenses", "alloctres", "reqtres") if name in texts}
         table |= named(PoolNeeds, licences_of((told | self.texts.licences(table)).values()))
-        if self.unit == "nodes":  # nodes are then allocated whole
-            nodes = table.get("nodes", table.get("requested_nodes"))
-            cpus = table.get("cpus", table.get("requested_cpus"))
-            table |= {} if nodes is None else named(NodeDemands, resources_of(texts, nodes, cpus))
+        nodes = table.get("nodes", table.get("requested_nodes"))
+        cpus = table.get("cpus", table.get("requested_cpus"))
+        if self.unit == "cpus":
+            table |= {} if cpus is None else named(NodeDemands, memory_of_cpus(texts, nodes, cpus))
+        elif nodes is not None:
+            table |= named(NodeDemands, resources_of(texts, nodes, cpus))
         if not texts.keys().isdisjoint(REQUEST_FIELDS):
             table |= arrays_of(texts.get("jobid"), len(at))
         self.local &= not any(text.isdigit() for text in texts["submit"][:1])
@@ -431,8 +434,10 @@ class Parser:
         waits = waits_of(kept, self.texts, ids=table[0], names_known="jobname" in self.named, local=self.local)
         demands = self.demands(kept, waits)
         extra |= self.texts.labels(kept, partitions) | watts_of(kept, table) | requested_nodes(kept, table[4])
-        if self.unit == "cpus" and ALONE in kept and kept[ALONE].any():  # with unit="nodes" all nodes are whole anyway
-            extra |= named(NodeLayout, {EXCLUSIVE: kept[ALONE].astype(np.float64)})
+        if ALONE in kept and kept[ALONE].any():
+            alone = kept[ALONE].astype(np.float64)
+            # With unit="nodes" a task is all that a job has on a node, so each has a node of its own.
+            extra |= named(NodeLayout, {EXCLUSIVE: alone} | ({PER_NODE: alone} if self.unit == "nodes" else {}))
         if not MAY_DEMAND.isdisjoint(self.named):
             extra["demands"] = demands.astype(np.float64)
         if waits.after is not None:

@@ -1,7 +1,8 @@
 """Requests of Slurm's jobs besides nodes and time, from columns of sacct.
 
-If nodes are allocated whole, each node of a job must have the requested cores, MiB of memory and GPUs [50]. Licences
-are needs of pools. Requests that are not modelled are bits of `Demand`, by which jobs are counted.
+If tasks are nodes, each node of a job must have the requested cores, MiB of memory and GPUs [50]; if tasks are CPUs,
+each takes its share of the memory. Licences are needs of pools. Requests that are not modelled are bits of `Demand`,
+by which jobs are counted.
 """
 
 from __future__ import annotations
@@ -58,6 +59,26 @@ def resources_of(texts: Mapping[str, list[str]], nodes: Column, cpus: Column | N
         parts = told.get("all", nothing) / share, told.get("node", nothing), told.get("cpu", nothing) * each
         found["memory"] = np.ceil(np.add.reduce(parts))
     return {name: values for name, values in found.items() if values.any()}
+
+
+def memory_of_cpus(texts: Mapping[str, list[str]], nodes: Column | None, cpus: Column) -> dict[str, Column]:
+    """Return, as "memory", the MiB that each CPU of every job requests, rounded up; {} if no job requests memory.
+
+    The columns are read as in `resources_of`; the CPUs are those of the same text if it tells them.
+    """
+    own = np.where(np.isfinite(cpus) & (cpus > 0), cpus, 1.0)
+    memory = np.zeros(len(cpus))
+    for column in ("reqtres", "alloctres"):
+        if column in texts and not memory.any():
+            told = _table(texts[column], _of_trace)
+            each = told.get("cpu", np.zeros(len(cpus)))
+            memory = told.get("memory", memory) / np.where(each > 0, each, own)
+    if "reqmem" in texts and not memory.any():
+        told, nothing = _table(texts["reqmem"], _memory_by_kind), np.zeros(len(cpus))
+        share = np.ones(len(cpus)) if nodes is None else np.where(np.isfinite(nodes) & (nodes > 0), nodes, 1.0)
+        total = told.get("all", nothing) + told.get("node", nothing) * share
+        memory = total / own + told.get("cpu", nothing)
+    return {"memory": np.ceil(memory)} if memory.any() else {}
 
 
 def nodes_of_trace(text: str) -> float:

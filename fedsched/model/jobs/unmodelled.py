@@ -58,7 +58,7 @@ DEMANDS = {
     Demand.BEGIN: "with an earliest start (--begin) that is not read",
     Demand.UNREAD: "with fields that are not read",
 }
-CPUS_AS_NODES = "every CPU taken for a node of its own (--unit nodes counts nodes)"
+CPUS_AS_NODES = "every CPU taken for a node of its own, unless nodes are shared (--unit nodes counts nodes)"
 
 
 def unmodelled(workload: Workload, federation: Federation | None = None, *, shared: bool = False) -> tuple[str, ...]:
@@ -83,7 +83,7 @@ def unmodelled(workload: Workload, federation: Federation | None = None, *, shar
         return (*facts, *unmodelled_requests(bits, workload.label(OPTIONS)))
     slurm = FROM_SLURM in workload.header
     facts += further_fields_in_words(workload)
-    facts += [CPUS_AS_NODES] if IN_CPUS in workload.header else []
+    facts += [CPUS_AS_NODES] if IN_CPUS in workload.header and not shared else []
     facts += _pooled(workload.origin, log.partition, "cluster" if slurm else "partition")
     queue = np.where(workload.label("partition") == "", log.queue, UNKNOWN)  # the other jobs ask for a partition
     facts += _pooled(workload.origin, queue, "partition" if slurm else "queue")
