@@ -190,6 +190,8 @@ def test_who_asks_for_no_memory_gets_the_usual(tmp_path: Path) -> None:
     nodes = TWO.replace("Default=YES", "Default=YES DefMemPerNode=3000")  # and then nothing of the conf's 500 a core
     assert on_two(tmp_path, nodes=nodes, **columns, layout=layout).use.peaks("memory").max() == 3000
     assert on_two(tmp_path, nodes=nodes, **columns | {"tasks": [1]}).use.peaks("memory").max() == 3000
+    nodes = TWO.replace("Default=YES", "Default=YES DefMemPerNode=UNLIMITED")  # as scontrol prints what is not set
+    assert on_two(tmp_path, nodes=nodes, **columns).use.peaks("memory").max() == 2000
     nodes = TWO.replace("Default=YES", "Default=YES MaxMemPerNode=2500")
     said = "DefMemPerCPU=500\nMaxMemPerCPU=400\n"
     assert on_two(tmp_path, said, nodes, **columns).use.peaks("memory").max() == 2000

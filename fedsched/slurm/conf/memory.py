@@ -88,7 +88,8 @@ def _of_partition(slurm: Slurm, partition: str, name: str) -> int:
     line = slurm.conf.partitions.get(partition)
     said = {} if line is None else line.words
     what = name.lower().removesuffix(FORMS[0]).removesuffix(FORMS[1])
-    own = any(said.get(what + form) for form in FORMS)
+    # scontrol prints UNLIMITED for a partition that sets neither form.
+    own = any(said.get(what + form, "UNLIMITED").upper() != "UNLIMITED" for form in FORMS)
     text = (said if own else slurm.conf.parameters).get(name.lower()) or "0"
     if text.upper() == "UNLIMITED":
         return 0
