@@ -135,7 +135,8 @@ FEATURES = {
         _downtimes(_surprise),
     ),
     "downtimes of a number of nodes": Feature(
-        "downtimes of a number of nodes", "name the nodes",
+        "downtimes of a number of nodes",
+        "name the nodes (in Slurm's files: --hosts FILE, and for events also --calendar-victims recorded)",
         lambda use: _if(any(one.among[0] is not None and one.kind != RESERVATION for one in use.federation.calendar)),
     ),
     "jobs in reservations": Feature(

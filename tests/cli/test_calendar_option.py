@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import fedsched as fs
 from fedsched.io.tables.downtimes import read_calendar
+from fedsched.site.twin import made_dump
 from fedsched.study.scenario.files import read_scenario, write_scenario
 
 if TYPE_CHECKING:
@@ -154,7 +155,9 @@ def test_the_command_line_says_what_outages_do_to_jobs(call: Callable[..., Any],
         code, out, err = call("simulate", log, *machine, *words, "--json")
         assert code == 0, err
         assert json.loads(out)["metrics"]["requeues"] == lost
-    code, _, err = call("simulate", log, *machine, "--calendar-victims", "recorded")
+    code, out, _ = call("simulate", log, *machine, "--calendar-victims", "recorded", "--json")
+    assert (code, json.loads(out)["metrics"].get("requeues", 0)) == (0, 0)
+    code, _, err = call("simulate", log, *machine, "--calendar-victims", "random")
     assert (code, err.count("\n")) == (2, 1)
     assert "give on_running='requeue' or 'kill' (fedsched: --calendar-on-running)" in err
     works = tmp_path / "works.csv"
@@ -163,6 +166,45 @@ def test_the_command_line_says_what_outages_do_to_jobs(call: Callable[..., Any],
         code, _, err = call("simulate", log, "--nodes", 4, "--calendar", works, "--calendar-on-running", "kill")
         assert (code, err.count("\n")) == (2, 1)
         assert "leave out on_running= (fedsched: --calendar-on-running), which is for Slurm's and" in err
+
+
+CONF = "NodeName=n[1-4] CPUs=4\nPartitionName=p Nodes=ALL Default=YES\nPriorityType=priority/basic\n"
+
+
+def test_policy_slurm_names_what_events_need(call: Callable[..., Any], tmp_path: Path) -> None:
+    """Tests that one error names both options by which Slurm's events close named nodes, and that they do."""
+    log, events, conf = tmp_path / "log.sacct", tmp_path / "events.txt", tmp_path / "slurm.conf"
+    for path, text in ((log, DUMP), (events, EVENTS), (conf, CONF)):
+        path.write_text(text, encoding="utf-8")
+    words = ("simulate", log, "--unit", "nodes", "--policy", "slurm", "--conf", conf, "--calendar", events)
+    code, _, err = call(*words)
+    assert (code, err.count("\n")) == (2, 1)
+    cure = ("--hosts", conf, "--calendar-victims", "recorded")
+    assert "--hosts FILE, and for events also --calendar-victims recorded" in err
+    code, out, err = call(*words, *cure)
+    assert code == 0, err
+    assert "closed by 2 downtimes" in out
+
+
+def test_a_dumps_folder_is_a_calendar(call: Callable[..., Any], tmp_path: Path) -> None:
+    """Tests that a dump closes the nodes of its events and its reservations, and past ones once."""
+    folder = made_dump(tmp_path / "dump", jobs=60, nodes=8, policy="easy", seed=2)
+    rows = ["NodeName|TimeStart|TimeEnd|State|Reason", "n3|2026-01-05T08:00:10|2026-01-05T18:00:00|DOWN|disk", ""]
+    (folder / "events.txt").write_text("\n".join(rows), encoding="utf-8")
+    when = "StartTime=2026-01-05T09:00:00 EndTime=2026-01-05T10:00:00"
+    (folder / "reservations.txt").write_text(f"ReservationName=b {when} Nodes=n2 Flags=MAINT,SPEC_NODES\n")
+    span = "2026-01-05T09:00:00|2026-01-05T10:00:00"
+    past = [f"b|{span}|n2|MAINT", f"a|{span}|n[7-8]|MAINT"]
+    (folder / "past-reservations.txt").write_text("\n".join(["Name|TimeStart|TimeEnd|NodeName|Flags", *past, ""]))
+    machine = fs.read_federation(folder / "nodes.txt", "slurm")
+    found = read_calendar(folder, federation=machine, origin="2026-01-05T08:00:00")
+    assert [(one.kind, one.name, one.begin, one.nodes) for one in found] == [
+        ("outage", "disk", 10.0, "2"), ("maintenance", "b", 3600.0, "1"), ("maintenance", "a", 3600.0, "6-7"),
+    ]  # fmt: skip
+    words = ("simulate", folder / "jobs.sacct", "--unit", "nodes", "--policy", "slurm", "--conf", folder)
+    code, out, err = call(*words, "--calendar", folder)
+    assert code == 0, err
+    assert "closed by" in out
 
 
 def test_scenarios_name_hosts_and_times(tmp_path: Path) -> None:

@@ -88,6 +88,11 @@ def test_recorded_outages_name_their_nodes() -> None:
     counted = calendar(hosts=SLURM / "nodes-o.txt", on_running="kill")
     assert shown(counted) == shown(calendar(hosts=SLURM / "nodes-o.txt"))
     assert {one.on_running for one in counted if one.kind == "outage"} == {"kill"}
+    waiting = calendar(hosts=SLURM / "nodes-o.txt", victims="recorded")
+    assert [(one.begin, one.end, one.nodes, one.name) for one in waiting] == [
+        (one.begin, one.end, one.nodes, one.name) for one in found
+    ]
+    assert {one.on_running for one in waiting} == {"wait"}
 
 
 def test_recorded_outages_need_to_know_the_nodes() -> None:
@@ -95,7 +100,7 @@ def test_recorded_outages_need_to_know_the_nodes() -> None:
     with pytest.raises(FederationError, match=r"--calendar-victims\) closes exactly the recorded nodes, and it names"):
         calendar(on_running="requeue", victims="recorded")
     with pytest.raises(FederationError, match=r"give on_running='requeue' or 'kill' \(fedsched: --calendar-on-ru"):
-        calendar(hosts=SLURM / "nodes-o.txt", victims="recorded")
+        calendar(hosts=SLURM / "nodes-o.txt", victims="random")
     with pytest.raises(FederationError, match=r"events-P.txt: Unknown victims 'eldest'"):
         calendar(on_running="requeue", victims="eldest")
     with pytest.raises(FederationError, match=r"Unknown on_running 'stop'"):

@@ -46,6 +46,33 @@ def named(found: tuple[Downtime, ...], name: str) -> list[tuple[float, float, st
     return [(one.begin, one.end, one.nodes) for one in found if one.name == name]
 
 
+PAST = (
+    "Cluster|Name|TRES|TimeStart|TimeEnd|NodeName|Flags\n"
+    "north|rack|cpu=16|2027-01-12T08:00:00|2027-01-12T16:00:00|cn[001-004]|MAINT,SPEC_NODES\n"
+    "north|course|cpu=8|2027-01-12T08:00:00|2027-01-12T10:00:00|cn[009-010]|SPEC_NODES\n"
+    "north|course|cpu=8|2027-01-13T08:00:00|2027-01-13T10:00:00|cn[009-010]|SPEC_NODES\n"
+    "north|licences||2027-01-13T08:00:00|2027-01-13T10:00:00||ANY_NODES\n"
+)
+
+
+def test_past_reservations_are_read_as_sacctmgr_prints_them(tmp_path: Path) -> None:
+    """Tests that the database's reservations close what they name, and that what is left out is noted."""
+    found = calendar(written(tmp_path, PAST), hosts=SLURM / "nodes-o.txt")
+    assert named(found, "rack") == [(2 * DAY + 8 * HOUR, 2 * DAY + 16 * HOUR, "0-3")]
+    assert named(found, "course") == [(2 * DAY + 8 * HOUR, 2 * DAY + 10 * HOUR, "8-9")]
+    assert left_out_of(found) == (
+        "1 past reservation without nodes left out",
+        "1 reservation of a name that an earlier one has left out (course)",
+    )
+    other = calendar(written(tmp_path, PAST.replace("north|", "east|")), hosts=SLURM / "nodes-o.txt")
+    assert other == found
+    assert "the cluster east of the reservations is north" in assumed_of(other)
+    mixed = calendar(written(tmp_path, PAST.replace("north|course", "east|course")), hosts=SLURM / "nodes-o.txt")
+    assert "2 reservations of other clusters left out (east)" in left_out_of(mixed)
+    with pytest.raises(FederationError, match="of the clusters east, west, none of which the federation has"):
+        calendar(written(tmp_path, PAST.replace("north|", "east|", 1).replace("north|", "west|")))
+
+
 def test_reservations_for_maintenance_are_downtimes() -> None:
     """Their hosts are named nodes where a file says which they are, and those of all nodes are all."""
     found = calendar(hosts=SLURM / "nodes-o.txt")

@@ -94,7 +94,8 @@ Calendar = Annotated[
     Parameter(
         group=CALENDAR,
         help="The downtimes, when some nodes are closed to jobs. A CSV file, a TOML file of [[downtime]] tables, the "
-        "output of `scontrol show res` or `sacctmgr -P show events`, or Batsim's external events."
+        "output of `scontrol show res`, `sacctmgr -P show events` or `sacctmgr -P show reservations`, the folder of a "
+        "dump with all three, or Batsim's external events."
     ),
 ]
 Hosts = Annotated[
@@ -135,7 +136,7 @@ CalendarVictims = Annotated[
     Parameter(
         group=CALENDAR,
         help="Which running jobs an outage hits: those that started last (latest, the default), random ones, or all "
-        "jobs on the outage's own nodes (recorded; needs --hosts)."
+        "jobs on the outage's own nodes (recorded; needs --hosts). With recorded, exactly the named nodes are closed."
     ),
 ]
 _SIGNAL = f"A CSV file of times and values for all clusters, or NAME=FILE for one cluster. {REPEATABLE}"

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 CONFIG, PARTITIONS, NODES, JOBS = "config.txt", "partitions.txt", "nodes.txt", "jobs.sacct"
 ACCOUNTS, QOS = "accounts.txt", "qos.txt"
+RESERVATIONS, PAST_RESERVATIONS, EVENTS = "reservations.txt", "past-reservations.txt", "events.txt"
 CONFIGURATION = "Configuration data as of"  # the begin of the output of `scontrol show config`
 _SETTING = re.compile(r"(\w+)(?:\[\d+\])?\s*=\s*(.*?)\s*", re.ASCII)
 # scontrol prints units after values that are plain numbers in a slurm.conf.

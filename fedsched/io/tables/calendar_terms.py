@@ -160,7 +160,7 @@ def _outage_effect(path: str, on_running: str, victims: str) -> OutageEffect:
     for name, given, known in (("on_running", on_running, ON_RUNNING), ("victims", victims, VICTIMS)):
         if given not in known:
             raise FederationError(f"{path}: {unknown_name(name, given, known)}")
-    if on_running == "wait" and victims != "latest":
+    if on_running == "wait" and victims == "random":
         raise FederationError(
             f"{path}: victims={victims!r} (fedsched: --calendar-victims) is for outages that take nodes from jobs; "
             "give on_running='requeue' or 'kill' (fedsched: --calendar-on-running)."

@@ -46,7 +46,8 @@ class Host(NamedTuple):
 class OutageEffect(NamedTuple):
     """How outages treat running jobs: what they do with them, and which jobs they take [42, 67].
 
-    Downtimes that are no outages wait for jobs to end.
+    Downtimes that are no outages wait for jobs to end. With the victims "recorded" all close exactly their
+    hosts' nodes.
     """
 
     on_running: str = "wait"
@@ -54,7 +55,7 @@ class OutageEffect(NamedTuple):
 
     def of(self, kind: str) -> OutageEffect:
         """Return the effect of a downtime of this kind: this one for an outage; else it waits for running jobs."""
-        return self if kind == OUTAGE else OutageEffect()
+        return self if kind == OUTAGE and self.on_running != "wait" else OutageEffect()
 
 
 @dataclass(frozen=True, slots=True)

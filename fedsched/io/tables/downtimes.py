@@ -5,14 +5,17 @@ from __future__ import annotations
 import csv
 import math
 from dataclasses import fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fedsched.core.errors import FederationError, OutputError, TraceError, shortened, unknown_name
 from fedsched.core.values import digits_of
 from fedsched.io.atomic import atomic_text
 from fedsched.io.files import read_text
+from fedsched.io.slurm_files.slurm_records import EVENTS, NODES, PAST_RESERVATIONS, RESERVATIONS, dump_of
 from fedsched.io.tables.csv import escaped, table_of, unescaped
-from fedsched.model.time.downtimes import Downtime
+from fedsched.model.jobs.assumed import Noted, assumed_of, left_out_of
+from fedsched.model.time.downtimes import RECORDED, Downtime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -39,18 +42,19 @@ def read_calendar(
     on_running: str | None = None,
     victims: str | None = None,
 ) -> tuple[Downtime, ...]:
-    r"""Return the downtimes in a file; its content tells the format.
+    r"""Return the downtimes in a file, or in the folder of a dump; its content tells the format.
 
     fedsched's own files are CSV, or TOML of [[downtime]] tables if the name ends in .toml. The columns of a CSV file
     are the parameters of `Downtime`; `cluster` and `begin` are needed, and an empty cell means the default. Other
-    programs' files are the output of `scontrol show res` (with or without -o) or `sacctmgr -P show events`, and
-    Batsim's external events. The result's `left_out` lists facts that the model does not represent, and its `assumed`
-    the assumptions; the command line prints both.
+    programs' files are the output of `scontrol show res` (with or without -o), `sacctmgr -P show reservations` or
+    `sacctmgr -P show events`, and Batsim's external events. The folder that `fedsched twin dump` has written has all
+    three of Slurm's; its downtimes close exactly the nodes that it names. The result's `left_out` lists facts that the
+    model does not represent, and its `assumed` the assumptions; the command line prints both.
 
     Parameters
     ----------
     path
-        The file.
+        The file or the folder.
     federation
         The federation with the hosts of other programs' files; fedsched's own files name its nodes.
     workload
@@ -67,7 +71,7 @@ def read_calendar(
     on_running, victims
         What an outage in Slurm's or Batsim's events does with running jobs, and which jobs it takes, as in `Downtime`;
         by default outages wait for jobs. With victims="recorded" all downtimes of the events close exactly their
-        hosts' nodes, and each of these nodes is, or may be, a group of its own.
+        hosts' nodes, also if outages wait, and each of these nodes is, or may be, a group of its own.
 
     Examples
     --------
@@ -81,6 +85,11 @@ def read_calendar(
 
     given: dict[str, object] = {"origin": origin, "hosts": hosts, "until": until}
     of_outages: dict[str, object] = {"on_running": on_running, "victims": victims}
+    if (folder := dump_of(path)) is not None and Path(path).is_dir():
+        return _of_dump(
+            folder, federation=federation, workload=workload, origin=origin, hosts=hosts, until=until,
+            on_running=on_running, victims=victims,
+        )  # fmt: skip
     if str(path).lower().endswith(".toml"):
         from fedsched.io.platforms.toml import read_downtimes
 
@@ -119,6 +128,34 @@ def read_calendar(
     )
 
 
+def _of_dump(
+    folder: Path,
+    *,
+    hosts: str | PathLike[str] | Mapping[str, tuple[str, int]] | None,
+    on_running: str | None,
+    victims: str | None,
+    **how: Any,
+) -> tuple[Downtime, ...]:
+    """Return the downtimes of a dump's events, reservations and past reservations, which name the dump's hosts.
+
+    Past reservations that are among the others are skipped.
+    """
+    how["hosts"] = folder / NODES if hosts is None else hosts
+    found: list[Downtime] = []
+    left: list[str] = []
+    assumed: list[str] = []
+    for name in (EVENTS, RESERVATIONS, PAST_RESERVATIONS):
+        if not (folder / name).exists() or not read_text(folder / name).strip():
+            continue
+        of_events: dict[str, Any] = {"on_running": on_running, "victims": victims or RECORDED} if name == EVENTS else {}
+        part = read_calendar(folder / name, **how, **of_events)
+        known = {(one.name, one.begin) for one in found}
+        found += [one for one in part if name != PAST_RESERVATIONS or (one.name, one.begin) not in known]
+        left += left_out_of(part)
+        assumed += assumed_of(part)
+    return Noted(sorted(found, key=lambda one: one.begin), left_out=left, assumed=dict.fromkeys(assumed))
+
+
 class _Reader(NamedTuple):
     """A reader of another program's text, whether its times are dates, and whether it contains outages."""
 
@@ -128,15 +165,17 @@ class _Reader(NamedTuple):
 
 
 def _reader_of(text: str) -> _Reader | None:
-    """Return the reader for a text of Slurm's reservations, Slurm's node events or Batsim's events.
+    """Return the reader for a text of Slurm's reservations (present or past), its node events, or Batsim's events.
 
     Return None for any other text, which should be fedsched's own.
     """
     from fedsched.io.batsim import batsim_events
-    from fedsched.io.slurm_files import node_events, reservations
+    from fedsched.io.slurm_files import node_events, past_reservations, reservations
 
     if reservations.are_reservations(text):
         return _Reader(reservations.read_reservations, by_dates=True, outages=False)
+    if past_reservations.are_past_reservations(text):
+        return _Reader(past_reservations.read_past_reservations, by_dates=True, outages=False)
     if node_events.are_events(text):
         return _Reader(node_events.read_events, by_dates=True, outages=True)
     found = _Reader(batsim_events.read_events, by_dates=False, outages=True)

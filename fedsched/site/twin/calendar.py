@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 from fedsched.core.text import counted
 from fedsched.io.slurm_files.hosts import read_hosts
 from fedsched.io.slurm_files.node_events import events_in, kind_of
-from fedsched.io.slurm_files.reservations import reservations_in
-from fedsched.io.slurm_files.slurm_values import NOTHING
+from fedsched.io.slurm_files.past_reservations import lines_of_past, shown_in
 from fedsched.io.tables.downtimes import read_calendar
-from fedsched.io.wall_clock import WallTime, wall_time_of
+from fedsched.io.wall_clock import WallTime
 from fedsched.model.time.downtimes import RESERVATION, Downtime
 from fedsched.site.twin.commands import EVENTS, NODES, PAST_RESERVATIONS, RESERVATIONS
 
@@ -23,15 +22,6 @@ if TYPE_CHECKING:
 
     from fedsched.model.machine.federation import Federation
     from fedsched.site.twin.folder import Dump
-
-# The column heads of sacctmgr for each needed fact of a reservation. The first ones are those that Slurm 22.05 prints
-# if asked for Start, End and NodeNames.
-HEADS = {
-    "name": ("name",),
-    "start": ("timestart", "start", "starttime"),
-    "end": ("timeend", "end", "endtime"),
-    "nodes": ("nodename", "nodenames", "nodes", "nodelist"),
-}
 
 
 def downtimes_of(dump: Dump, federation: Federation, zero: float) -> tuple[tuple[Downtime, ...], list[str]]:
@@ -147,34 +137,9 @@ def _past(dump: Dump, table: Iterable[str]) -> tuple[list[str], list[str]]:
 
     Those that the dump's `scontrol` shows already are skipped.
     """
-    text = dump.text(RESERVATIONS) if dump.has(RESERVATIONS) else ""
-    shown = {(one.name, one.words.get("StartTime", "")) for one in reservations_in(text, RESERVATIONS)}
-    head, *rows = [line.split("|") for line in table if line] or [[]]
-    names = [name.strip().lower() for name in head]
-    columns = {word: next((name for name in heads if name in names), "") for word, heads in HEADS.items()}
-    if missing := [word for word, name in columns.items() if not name] if rows else []:
-        told = f"{PAST_RESERVATIONS} has no column {HEADS[missing[0]][0]}"
-        return [], [f"{counted(len(rows), 'past reservation')} left out, for {told}"]
-    found, nowhere, timeless = [], 0, 0
-    for row in rows:
-        words = dict(zip(names, row, strict=False))
-        name, begin, end, nodes = (words.get(column, "") for column in columns.values())
-        first, last = (math.nan if moment is None else moment.seconds for moment in map(wall_time_of, (begin, end)))
-        if (name, begin) in shown or last > dump.taken:
-            continue
-        if not first < last:
-            timeless += 1
-            continue
-        if nodes.lower() in NOTHING:
-            nowhere += 1
-            continue
-        flags = words.get("flags", "") or "SPEC_NODES"
-        found.append(f"ReservationName={name} StartTime={begin} EndTime={end} Nodes={nodes} Flags={flags}")
-    said = [f"{counted(nowhere, 'past reservation')} without nodes left out"] * bool(nowhere)
-    said += [f"{counted(timeless, 'past reservation')} without a begin and an end left out"] * bool(timeless)
-    if found and "flags" not in names:
-        said.append(f"{PAST_RESERVATIONS} has no column Flags: past reservations are taken to have none")
-    return found, said
+    shown = shown_in(dump.text(RESERVATIONS) if dump.has(RESERVATIONS) else "", RESERVATIONS)
+    lines, said = lines_of_past("\n".join(table), PAST_RESERVATIONS, shown=shown, until=dump.taken)
+    return [line for line in lines if line], said
 
 
 def _moment(seconds: float) -> str:

@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING
 from fedsched.core.errors import unknown_name
 from fedsched.io.slurm_files.slurm_records import ACCOUNTS as ACCOUNTS
 from fedsched.io.slurm_files.slurm_records import CONFIG as CONFIG
+from fedsched.io.slurm_files.slurm_records import EVENTS as EVENTS
 from fedsched.io.slurm_files.slurm_records import JOBS as JOBS
 from fedsched.io.slurm_files.slurm_records import NODES as NODES
 from fedsched.io.slurm_files.slurm_records import PARTITIONS as PARTITIONS
+from fedsched.io.slurm_files.slurm_records import PAST_RESERVATIONS as PAST_RESERVATIONS
 from fedsched.io.slurm_files.slurm_records import QOS as QOS
+from fedsched.io.slurm_files.slurm_records import RESERVATIONS as RESERVATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -28,7 +31,6 @@ FIELDS = (
     "Licenses", "Exclusive", "OverSubscribe", "QOSREQ", "ReqReservation", "SegmentSize",
 )  # fmt: skip
 NEEDED = ("JobIDRaw", "Submit", "Eligible", "Start", "End", "ElapsedRaw", "TimelimitRaw", "State", "NNodes")
-RESERVATIONS, PAST_RESERVATIONS, EVENTS = "reservations.txt", "past-reservations.txt", "events.txt"
 SHARES, QUEUE, STATES = "shares.txt", "queue.txt", "states.txt"
 # Cells are separated by tabs, not bars: requested features, `a|b`, and texts about nodes may have bars in them.
 PARTED, BAR = "\t", "|"
