@@ -124,3 +124,18 @@ def records_of(text: str) -> list[Record]:
             records[-1].words.update(pairs)
         goes_on = line.endswith("\\")
     return records
+
+
+def rows_of_cluster(text: str, cluster: str) -> tuple[str, int]:
+    """Return a table of sacctmgr with empty lines for rows of other clusters, and the number of these rows.
+
+    Rows without a cluster stay, and so do all rows if the table has no column Cluster, or `cluster` is "".
+    """
+    head, *rows = text.splitlines() or [""]
+    names = head.lower().split("|")
+    if "cluster" not in names or not cluster:
+        return text, 0
+    at = names.index("cluster")
+    mine = ["".join(row.lower().split("|")[at : at + 1]) in ("", cluster.lower()) for row in rows]
+    kept = [row if own else "" for row, own in zip(rows, mine, strict=True)]
+    return "\n".join([head, *kept]), len(rows) - sum(mine)

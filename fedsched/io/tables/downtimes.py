@@ -9,12 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fedsched.core.errors import FederationError, OutputError, TraceError, shortened, unknown_name
+from fedsched.core.text import counted
 from fedsched.core.values import digits_of
 from fedsched.io.atomic import atomic_text
 from fedsched.io.files import read_text
-from fedsched.io.slurm_files.slurm_records import EVENTS, NODES, PAST_RESERVATIONS, RESERVATIONS, dump_of
+from fedsched.io.slurm_files.slurm_records import (
+    CONFIG,
+    EVENTS,
+    NODES,
+    PAST_RESERVATIONS,
+    RESERVATIONS,
+    dump_of,
+    rows_of_cluster,
+    settings_in,
+)
 from fedsched.io.tables.csv import escaped, table_of, unescaped
-from fedsched.model.jobs.assumed import Noted, assumed_of, left_out_of
+from fedsched.model.jobs.assumed import Noted
 from fedsched.model.time.downtimes import RECORDED, Downtime
 
 if TYPE_CHECKING:
@@ -81,15 +91,10 @@ def read_calendar(
     >>> read_calendar("closed.csv")[0].end
     7200.0
     """
-    from fedsched.io.tables.calendar_terms import terms_of
-
-    given: dict[str, object] = {"origin": origin, "hosts": hosts, "until": until}
-    of_outages: dict[str, object] = {"on_running": on_running, "victims": victims}
+    given: dict[str, Any] = {"origin": origin, "hosts": hosts, "until": until}
+    of_outages: dict[str, Any] = {"on_running": on_running, "victims": victims}
     if (folder := dump_of(path)) is not None and Path(path).is_dir():
-        return _of_dump(
-            folder, federation=federation, workload=workload, origin=origin, hosts=hosts, until=until,
-            on_running=on_running, victims=victims,
-        )  # fmt: skip
+        return _of_dump(folder, federation, workload, given, of_outages)
     if str(path).lower().endswith(".toml"):
         from fedsched.io.platforms.toml import read_downtimes
 
@@ -98,20 +103,7 @@ def read_calendar(
     try:
         text = read_text(path)
         if (reader := _reader_of(text)) is not None:
-            read, by_dates, outages = reader
-            _refuse_given(path, ({} if by_dates else given) | ({} if outages else of_outages))
-            terms = terms_of(
-                str(path),
-                federation=federation,
-                workload=workload,
-                origin=origin,
-                hosts=hosts,
-                until=until,
-                on_running=on_running,
-                victims=victims,
-                by_dates=by_dates,
-            )
-            return terms.calendar(read(text, terms))
+            return _of_program(str(path), text, reader, federation, workload, given, of_outages)
         table = table_of(text, path)
     except TraceError as error:
         raise FederationError(str(error)) from error
@@ -128,31 +120,54 @@ def read_calendar(
     )
 
 
+def _of_program(
+    path: str,
+    text: str,
+    reader: _Reader,
+    federation: Federation | None,
+    workload: Workload | None,
+    given: Mapping[str, Any],
+    of_outages: Mapping[str, Any],
+) -> Noted[Downtime]:
+    """Return the downtimes in a text of another program; the arguments are grouped as in `read_calendar`."""
+    from fedsched.io.tables.calendar_terms import terms_of
+
+    how = {**given, **of_outages}
+    _refuse_given(path, ({} if reader.by_dates else {**given}) | ({} if reader.outages else {**of_outages}))
+    terms = terms_of(path, federation=federation, workload=workload, by_dates=reader.by_dates, **how)
+    return terms.calendar(reader.read(text, terms))
+
+
 def _of_dump(
     folder: Path,
-    *,
-    hosts: str | PathLike[str] | Mapping[str, tuple[str, int]] | None,
-    on_running: str | None,
-    victims: str | None,
-    **how: Any,
-) -> tuple[Downtime, ...]:
-    """Return the downtimes of a dump's events, reservations and past reservations, which name the dump's hosts.
+    federation: Federation | None,
+    workload: Workload | None,
+    given: Mapping[str, Any],
+    of_outages: Mapping[str, Any],
+) -> Noted[Downtime]:
+    """Return the downtimes of a dump's events and reservations, without rows of other clusters.
 
-    Past reservations that are among the others are skipped.
+    They close exactly the nodes that they name. Past reservations that are among the present ones are skipped.
     """
-    how["hosts"] = folder / NODES if hosts is None else hosts
+    own = settings_in(read_text(folder / CONFIG)).get("clustername", "")
+    hosts = folder / NODES if given["hosts"] is None else given["hosts"]
+    victims = RECORDED if of_outages["victims"] is None else of_outages["victims"]
     found: list[Downtime] = []
     left: list[str] = []
     assumed: list[str] = []
     for name in (EVENTS, RESERVATIONS, PAST_RESERVATIONS):
-        if not (folder / name).exists() or not read_text(folder / name).strip():
+        text, others = rows_of_cluster(read_text(folder / name) if (folder / name).exists() else "", own)
+        left += [f"{counted(others, 'row')} of other clusters in {name}"] * bool(others)
+        if (reader := _reader_of(text)) is None:
+            left += [f"{name}, which is not read"] * bool(text.strip())
             continue
-        of_events: dict[str, Any] = {"on_running": on_running, "victims": victims or RECORDED} if name == EVENTS else {}
-        part = read_calendar(folder / name, **how, **of_events)
+        of_these = {**of_outages, "victims": victims} if reader.outages else dict.fromkeys(of_outages)
+        path = str(folder / name)
+        part = _of_program(path, text, reader, federation, workload, {**given, "hosts": hosts}, of_these)
         known = {(one.name, one.begin) for one in found}
         found += [one for one in part if name != PAST_RESERVATIONS or (one.name, one.begin) not in known]
-        left += left_out_of(part)
-        assumed += assumed_of(part)
+        left += part.left_out
+        assumed += part.assumed
     return Noted(sorted(found, key=lambda one: one.begin), left_out=left, assumed=dict.fromkeys(assumed))
 
 

@@ -12,6 +12,7 @@ from fedsched.core.text import counted
 from fedsched.io.slurm_files.hosts import read_hosts
 from fedsched.io.slurm_files.node_events import events_in, kind_of
 from fedsched.io.slurm_files.past_reservations import lines_of_past, shown_in
+from fedsched.io.slurm_files.slurm_records import rows_of_cluster
 from fedsched.io.tables.downtimes import read_calendar
 from fedsched.io.wall_clock import WallTime
 from fedsched.model.time.downtimes import RESERVATION, Downtime
@@ -78,17 +79,12 @@ def reservations_of(dump: Dump, federation: Federation, zero: float) -> tuple[tu
 
 
 def _rows_of_cluster(dump: Dump, file: str, federation: Federation) -> tuple[list[str], int]:
-    """Return the lines of a table of the database, head first, and how many lines of other clusters are left out.
+    """Return the lines of a table of the database, head first, and how many rows of other clusters are left out.
 
-    Without such a file, the only line is "".
+    Without such a file there is no line.
     """
-    head, *rows = (dump.text(file) if dump.has(file) else "").splitlines() or [""]
-    names = head.lower().split("|")
-    if "cluster" not in names:
-        return [head, *rows], 0
-    at, name = names.index("cluster"), federation.clusters[0].name.lower()
-    kept = [row for row in rows if not row or "".join(row.lower().split("|")[at : at + 1]) in ("", name)]
-    return [head, *kept], len(rows) - len(kept)
+    text, strange = rows_of_cluster(dump.text(file) if dump.has(file) else "", federation.clusters[0].name)
+    return [line for line in text.splitlines() if line], strange
 
 
 def with_unique_names(downtimes: Iterable[Downtime]) -> tuple[Downtime, ...]:

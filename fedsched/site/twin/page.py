@@ -62,12 +62,13 @@ def page(found: Explained, *, title: str = "", repeat: str = "") -> str:
 
 
 def verdict(found: Explained) -> str:
-    """Return the answer in a sentence: how many starts are equal, and what explains the others."""
+    """Return the answer in sentences: how many starts are equal, what explains the others, and a warning if need be."""
     parts = {name: f"{part:.1%}" for name, part in found.parts.items()}
     rest = ", ".join(f"{part} {name}" for name, part in parts.items() if name != EQUAL)
+    shared = " Jobs here share nodes and the twin gives nodes whole, so do not trust its what-ifs."
     return (
         f"{parts[EQUAL]} of {counted(len(found.cause), 'start')} are equal with nothing taken as given; {rest}. "
-        f"For {found.given_to:.1%} of the jobs, a recorded fact was taken as given."
+        f"For {found.given_to:.1%} of the jobs, a recorded fact was taken as given.{shared * found.site.machine.shared}"
     )
 
 

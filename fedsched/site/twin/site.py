@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -13,10 +14,10 @@ from fedsched.io.slurm_files.slurm_conf import SlurmConf, read_slurm_conf
 from fedsched.io.slurm_files.slurm_machine import federation_of
 from fedsched.model.jobs.assumed import GIVEN_WHOLE, assumed_of, left_out_of
 from fedsched.site.twin.calendar import downtimes_of, downtimes_with_nodes, reservations_of
-from fedsched.site.twin.commands import ACCOUNTS, QOS
+from fedsched.site.twin.commands import ACCOUNTS, JOBS, QOS
 from fedsched.site.twin.folder import dump_in
 from fedsched.site.twin.records import YEAR, records_of
-from fedsched.slurm.conf.parameters import value_or_default
+from fedsched.slurm.conf.parameters import OF_MEMORY, value_or_default
 from fedsched.slurm.priority.associations import Association, Associations, Qos
 
 if TYPE_CHECKING:
@@ -217,8 +218,20 @@ def read_site(folder: str | PathLike[str] | Dump, changes: Mapping[str, str] | N
     notes += [f"of nodes' events: {'; '.join(said_of_down)}"] * bool(said_of_down)
     notes += [f"of reservations: {'; '.join(said_of_reserved)}"] * bool(said_of_reserved)
     if machine.shared:
-        notes.append("nodes that several jobs share are given whole: waits are then longer than recorded ones")
+        given = "nodes that several jobs share are given whole: waits are then longer than recorded ones"
+        notes.append(f"{given}; on shared nodes: {_on_shared_nodes(dump, machine.conf)}")
     return Site(dump, machine, records, accounts, down, named, reserved, zero, dump.since, tuple(notes))
+
+
+def _on_shared_nodes(dump: Dump, conf: SlurmConf) -> str:
+    """Return the command that simulates a dump's jobs on shared nodes; under EASY if policy slurm would refuse it."""
+    folder = shlex.quote(str(dump.folder))
+    words = conf.parameters.get("selecttypeparameters", "").upper().split(",")
+    how = f"--federation {folder}/config.txt"
+    if not set(words).isdisjoint(OF_MEMORY):
+        accounts = "".join(f" --assoc {folder}/{file}" for file in (ACCOUNTS, QOS) if dump.has(file))
+        how = f"--policy slurm --conf {folder}{accounts}"
+    return f"fedsched simulate {folder}/{JOBS} {how} --sharing block --calendar {folder}"
 
 
 def notes_on_jobs(records: Records) -> list[str]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 import fedsched as fs
+from fedsched import cli
 from fedsched.core.errors import FederationError, TraceError, TwinError, UnknownNameError
 from fedsched.site.twin import explain, made_dump, read_site, replay
 from fedsched.site.twin.causes import EQUAL, UNEXPLAINED
+from fedsched.site.twin.page import verdict
 from fedsched.site.twin.replay_problem import replay_problem_of
 
 if TYPE_CHECKING:
@@ -227,16 +230,36 @@ def test_who_runs_or_was_requeued_is_known_by_a_cut_state(letters: int | None, t
     assert records.preempted.tolist() == (records.id == int(ended[number])).tolist()
 
 
-def test_a_job_over_a_limit_costs_no_dump(tmp_path: Path) -> None:
-    """Tests that limits count the CPUs of jobs that share nodes, and that jobs over one by themselves are said."""
-    folder = made_dump(tmp_path / "dump", jobs=40, nodes=8, policy="easy", seed=3)
-    config, qos, jobs = folder / "config.txt", folder / "qos.txt", folder / "jobs.sacct"
+def on_shared_nodes(path: Path, **settings: str) -> Path:
+    """Return the folder of a dump of jobs that share nodes, with these settings."""
+    folder = made_dump(path, jobs=40, nodes=8, policy="easy", seed=3)
+    config, partitions = folder / "config.txt", folder / "partitions.txt"
     text = config.read_text(encoding="utf-8")
-    for name, value in {"SelectType": "select/cons_tres", "AccountingStorageEnforce": "associations,limits"}.items():
+    for name, value in {"SelectType": "select/cons_tres", **settings}.items():
         text = re.sub(rf"(?m)^{name}\s*=.*\n", "", text) + f"{name} = {value}\n"
     config.write_text(text, encoding="utf-8")
-    partitions = folder / "partitions.txt"
     partitions.write_text(partitions.read_text(encoding="utf-8").replace("OverSubscribe=EXCLUSIVE", "OverSubscribe=NO"))
+    return folder
+
+
+@pytest.mark.parametrize("sharing", ["CR_Core_Memory", "CR_Core"])
+def test_a_twin_of_shared_nodes_says_where_to_go(
+    tmp_path: Path, sharing: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Tests that the note's command runs on shared nodes, and that the verdict does not trust the twin's what-ifs."""
+    folder = on_shared_nodes(tmp_path / "a dump", SelectTypeParameters=sharing, DefMemPerCPU="100")
+    [note] = [one for one in read_site(folder).notes if "given whole" in one]
+    command = shlex.split(note.partition("on shared nodes: ")[2])
+    assert ("slurm" in command) == (sharing == "CR_Core_Memory")
+    assert cli.run(command[1:]) == 0
+    assert "shared nodes (block)" in capsys.readouterr().out
+    assert verdict(explain(read_site(folder), "easy")).endswith("do not trust its what-ifs.")
+
+
+def test_a_job_over_a_limit_costs_no_dump(tmp_path: Path) -> None:
+    """Tests that limits count the CPUs of jobs that share nodes, and that jobs over one by themselves are said."""
+    folder = on_shared_nodes(tmp_path / "dump", AccountingStorageEnforce="associations,limits")
+    qos, jobs = folder / "qos.txt", folder / "jobs.sacct"
     head, *rows = qos.read_text(encoding="utf-8").splitlines()
     at = head.split("|").index("MaxTRESPU")
     cells = [row.split("|") for row in rows]
