@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from fedsched.io.slurm_files.hosts import hosts_of
 from fedsched.model.jobs.labels import distinct
 
 if TYPE_CHECKING:
@@ -106,14 +107,14 @@ def signs(replay: Replayed) -> tuple[float, float]:
 
 
 def averages(replay: Replayed) -> Averages:
-    """Return the moving averages of waits over two weeks, or over a seventh of the dump's span if that is shorter.
+    """Return the moving averages of waits over two weeks, or over a seventh of the recorded span if that is shorter.
 
     The simulated wait of a job that does not start counts as the whole span.
     """
     site = replay.site
     recorded, simulated = waits(replay)
-    begun = replay.problem.start[replay.problem.compared] - site.begin
-    span = max(site.end - site.begin, 1.0)
+    begun = replay.problem.start[replay.problem.compared] - site.recorded_from
+    span = max(site.end - site.recorded_from, 1.0)
     period = min(FORTNIGHT, max(span / 7.0, 1.0))
     order = np.argsort(begun, kind="stable")
     simulated = np.where(np.isnan(simulated), site.end - site.begin, simulated)  # it waits to the end
@@ -122,7 +123,8 @@ def averages(replay: Replayed) -> Averages:
     last = np.searchsorted(begun[order], times, side="right")
     means = [_means(values[order], first, last) for values in (recorded, simulated)]
     there = last > first
-    return Averages(times[there] / 86_400.0, means[0][there], means[1][there], period)
+    days = (times[there] + site.recorded_from - site.begin) / 86_400.0
+    return Averages(days, means[0][there], means[1][there], period)
 
 
 def _means(values: Column, first: NDArray[np.int64], last: NDArray[np.int64]) -> Column:
@@ -131,16 +133,50 @@ def _means(values: Column, first: NDArray[np.int64], last: NDArray[np.int64]) ->
 
 
 def in_use(replay: Replayed) -> InUse:
-    """Return the mean numbers of nodes in use in equal intervals of the dump's span, recorded and simulated."""
+    """Return the mean numbers of nodes in use in equal intervals of the recorded span, recorded and simulated.
+
+    The recorded ones are NaN if jobs share nodes and the record does not name the nodes of each.
+    """
     site, problem = replay.site, replay.problem
     ends = np.where(np.isnan(site.records.end[problem.rows]), np.inf, site.records.end[problem.rows] - site.zero)
     tasks = problem.workload.tasks.astype(np.float64)
-    edges = np.linspace(site.begin, max(site.end, site.begin + 1.0), POINTS + 1)
-    recorded = _mean_load(problem.start, ends, tasks, edges)
+    edges = np.linspace(site.recorded_from, max(site.end, site.recorded_from + 1.0), POINTS + 1)
+    if site.machine.shared:  # a node counts once, however many jobs share it
+        busy = _busy_times(site.records.hosts[problem.rows], problem.start, ends)
+        recorded = np.full(POINTS, np.nan) if busy is None else _mean_load(*busy, np.ones(len(busy[0])), edges)
+    else:
+        recorded = _mean_load(problem.start, ends, tasks, edges)
     finish = np.where(np.isnan(replay.schedule.finish), np.inf, replay.schedule.finish)
     simulated = _mean_load(replay.schedule.start, finish, tasks, edges)
     middle = (edges[1:] + edges[:-1]) / 2 - site.begin
     return InUse(middle / 86_400.0, recorded, simulated, problem.federation.nodes)
+
+
+def _busy_times(hosts: NDArray[Any], start: Column, end: Column) -> tuple[Column, Column] | None:
+    """Return the begins and ends of the times in which each node was busy, without overlaps.
+
+    `hosts` are the names of each run's nodes as Slurm lists them. Runs without a start are ignored. None if a run with
+    a start names no node.
+    """
+    rows = np.flatnonzero(~np.isnan(start))
+    if (hosts[rows] == "").any():
+        return None
+    named = {text: hosts_of(text, "NodeList") for text in set(hosts[rows].tolist())}
+    numbers: dict[str, int] = {}
+    node = np.array([numbers.setdefault(name, len(numbers)) for text in hosts[rows].tolist() for name in named[text]])
+    run = np.repeat(rows, [len(named[text]) for text in hosts[rows].tolist()])
+    order = np.lexsort((start[run], node))
+    runs = zip(node[order].tolist(), start[run[order]].tolist(), end[run[order]].tolist(), strict=True)
+    busy: list[list[float]] = []
+    last = -1
+    for where, begin, until in runs:
+        if where == last and begin <= busy[-1][1]:
+            busy[-1][1] = max(busy[-1][1], until)
+        else:
+            busy.append([begin, until])
+            last = where
+    begins, ends = np.array(busy, dtype=np.float64).reshape(-1, 2).T
+    return begins, ends
 
 
 def _mean_load(start: Column, end: Column, tasks: Column, edges: Column) -> Column:

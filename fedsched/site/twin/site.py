@@ -134,6 +134,12 @@ class Site:
         return self.since - self.zero
 
     @property
+    def recorded_from(self) -> float:
+        """Return when the first of the jobs waited or ran in the dump's span, in seconds of the jobs' clock."""
+        first = np.fmin(self.records.submit, self.records.start).min(initial=np.inf) - self.zero
+        return max(self.begin, first) if first < self.end else self.begin
+
+    @property
     def end(self) -> float:
         """Return when the dump was taken, in seconds of the jobs' clock."""
         return self.dump.taken - self.zero
