@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from dataclasses import replace
+from math import isclose
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,6 +41,8 @@ CUT, REQUEUED, KILLED = "cut", "requeued", "killed"  # for runs that lost their 
 PROMISED = ("promised", "turn")  # the time from which jobs had their nodes, if these may have had to boot
 DELAY = "delay"  # seconds by which a plan put off each job, if plans may do so
 GEAR, SHARE = "gear", "compute_fraction"  # of each job's shape
+COMPARED = ("submit", "tasks", "runtime", "estimate", "wait")  # columns that must be those of the workload
+RELATIVE, SECONDS = 1e-9, 1e-3  # by how much they may differ: other programs print fewer digits
 PLAIN = ("id", "submit", "tasks", "runtime", "estimate", "start", "finish")
 
 
@@ -141,8 +144,10 @@ def read_csv(
 ) -> Schedule:
     """Return the schedule in a CSV file with the columns id, start, finish and `nodes:…` of every group.
 
-    The file does not contain the reading under which the schedule was made; parts that are not given count as not
-    recorded.
+    Raise a ScheduleError if two rows have the same id, or if submit, tasks, runtime, estimate or wait, where the file
+    has them, differ from the workload's by more than 0.001 and one part in 10⁹. A note says how many jobs have a row if
+    some have none. The file does not contain the reading under which the schedule was made; parts that are not given
+    count as not recorded.
 
     Parameters
     ----------
@@ -184,11 +189,13 @@ def read_csv(
     at, cut = [header.index(name) for name in wanted], header.index(CUT) if CUT in header else None
     promises, delays = _promises(header, body, place, path), _delays(header, body, place, path)
     lost: list[tuple[int, float, float, list[int], bool]] = []
+    line_of: dict[int, int] = {}  # the line of each job's own row
+    jobs, starts = np.empty(len(body), dtype=np.int64), np.empty(len(body))
     for line, row in enumerate(body, start=2):
         try:
             values = [float(row[k]) if row[k] else np.nan for k in at]
-            job = place[int(values[0])]
-            nodes = [int(value) for value in values[3:]]
+            job = place[_whole(values[0])]
+            nodes = [_whole(value) for value in values[3:]]
             if max(nodes, default=0) >= 2**63 or min(nodes, default=0) < 0:
                 raise ValueError("numbers of nodes must be from 0 to 2**63 - 1")
             how = "" if cut is None else row[cut]
@@ -199,14 +206,20 @@ def read_csv(
             raise ScheduleError(f"{path}, line {line}: a field is missing or no number ({said}).") from None
         if how not in ("", REQUEUED, KILLED):
             raise ScheduleError(f"{path}, line {line}: {CUT}={shortened(repr(how))} is none of {REQUEUED}, {KILLED}.")
+        jobs[line - 2], starts[line - 2] = job, values[1]
         if how:
             lost.append((job, values[1], values[2], nodes, how == REQUEUED))
+        elif (first := line_of.setdefault(job, line)) != line:
+            raise ScheduleError(f"{path}, line {line}: job {workload.id[job]} has a row already, line {first}.")
         else:
             start[job], finish[job], counts[job] = *values[1:3], nodes
     found = LostRuns.of(lost) if lost else None
     workload = count_in_nodes(with_default_times(workload, federation), federation)
+    workload = _as_submitted(_as_it_ran(workload, header, body, path), start, finish, found)
+    _compare(workload, header, body, jobs, starts, path)
+    away = len(workload) - len(line_of)
     return Schedule(
-        workload=_as_submitted(_as_it_ran(workload, header, body, path), start, finish, found),
+        workload=workload,
         federation=federation,
         start=start,
         finish=finish,
@@ -220,10 +233,47 @@ def read_csv(
             alternatives=alternatives,
         ),
         policy=f"read from {path}",
+        notes=(f"{len(line_of):,} of {counted(len(workload), 'job')} have a row in {path}",) * bool(away),
         lost=found,
         promises=promises,
         delays=delays,
     )
+
+
+def _whole(value: float) -> int:
+    if value == value and not float(value).is_integer():
+        raise ValueError(f"{value:g} must be a whole number")
+    return int(value)
+
+
+def _compare(
+    workload: Workload,
+    header: list[str],
+    body: list[list[str]],
+    jobs: NDArray[np.int64],
+    starts: NDArray[np.float64],
+    path: str | PathLike[str],
+) -> None:
+    """Raise a ScheduleError if a row of a schedule's file has other values than the workload has for its job.
+
+    `jobs` and `starts` have the job and the start of each row. Empty cells are not compared.
+    """
+    for name in COMPARED:
+        if name not in header:
+            continue
+        ours = starts - workload.submit[jobs] if name == "wait" else getattr(workload, name)[jobs]
+        at = header.index(name)
+        for line, (row, mine, job) in enumerate(zip(body, ours.tolist(), jobs.tolist(), strict=True), start=2):
+            try:
+                said = float(row[at] or "nan")
+            except (ValueError, IndexError) as error:
+                why = shortened(str(error))
+                raise ScheduleError(f"{path}, line {line}: a field is missing or no number ({why}).") from None
+            if said == said and not isclose(said, mine, rel_tol=RELATIVE, abs_tol=SECONDS):
+                raise ScheduleError(
+                    f"{path}, line {line}: {name}={said:.12g} of job {workload.id[job]}, but the workload makes it "
+                    f"{mine:.12g}; give the workload that the schedule was made for (of a Schedule: its `workload`)."
+                )
 
 
 def _promises(

@@ -102,6 +102,9 @@ def _places(schedule: Schedule) -> list[str]:
 def remarks(schedule: Schedule) -> tuple[str, ...]:
     """Return texts on jobs without an end and why, delayed jobs, workflows, lost runs, closed and reserved nodes."""
     workload, said = schedule.workload, cancellations.in_words(schedule)
+    if schedule.until == np.inf and not schedule.complete:  # of an interrupted simulation a note says so
+        jobs, done = counted(len(schedule), "job"), int((~np.isnan(schedule.finish)).sum())
+        said.append(f"{done:,} of {jobs} have a finish; the metrics are of these")
     if (hopeless := schedule.hopeless & ~reservations.missed_reservation(schedule)).any():
         jobs = f"{counted(int(hopeless.sum()), 'job')} ({first_of(workload.id[hopeless])})"
         said.append(f"never started, because their conditions cannot hold: {jobs}")
