@@ -49,7 +49,7 @@ def build_app(named: str | None = None) -> App:
         tokens = one_by_one(tokens)
         path = config or settings.found_here()
         if path is not None:
-            return _with_settings(app, tokens, settings.read(path, app))
+            return _with_settings(app, tokens, settings.read(path, app, named=config is not None))
         return app(tokens, exit_on_error=False, print_error=False)
 
     return app

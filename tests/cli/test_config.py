@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import fedsched as fs
+from fedsched.cli.app import arguments_of, build_app
+from fedsched.cli.commands import COMMANDS
+from fedsched.cli.shared.config import ONLY_NAMED, options_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -213,6 +216,35 @@ def test_a_file_of_options_without_end_is_refused(
     assert call("simulate", "sample", "--head", "5", "--config", "/dev/null")[0] == 0
 
 
+@pytest.mark.parametrize("option", ONLY_NAMED)
+def test_a_file_that_nobody_named_says_not_where_to_write(
+    option: str, write: Callable[..., Path], call: Callable[..., Any]
+) -> None:
+    """Tests that a downloaded folder's fedsched.toml cannot write files or reach a machine; a named file may."""
+    app = build_app()
+    command = next(one for one in COMMANDS if option in options_of(app, one, Path()))
+    write(f'[{command}]\n{option} = "../theirs"\n')
+    status, out, err = call("info", "sample")
+    assert (status, out) == (2, "")
+    assert f"fedsched.toml, [{command}]: {option} writes files or reaches another machine" in err
+    assert "--config fedsched.toml" in err
+    assert call("info", "sample", "--config", "fedsched.toml")[0] == 0
+
+
+def test_every_option_that_takes_a_path_is_one_of_input_or_refused() -> None:
+    """Tests that a new option for a file is either read, or listed among those that a found file may not give."""
+    app = build_app()
+    paths = {
+        one.name.removeprefix("--")
+        for command in COMMANDS
+        for one in arguments_of(app, command)
+        if one.name.startswith("--") and "Path" in str(one.hint)
+    }
+    read = {"scenario", "federation", "partitions", "calendar", "hosts", "conf", "assoc", "clocks", "initial", "logs",
+            "recorded", "shares", "arrivals", "file", "trace"}  # fmt: skip
+    assert paths - read == {*ONLY_NAMED} - {"executor", "url"}
+
+
 def test_debug_lets_the_error_through(write: Callable[..., Path], call: Callable[..., Any]) -> None:
     """Tests that --debug shows where a wrong file was refused."""
     write("[simulate]\nsead = 3\n")
@@ -224,7 +256,7 @@ def test_root_takes_no_options_out_of_a_file_that_others_can_write(
     write: Callable[..., Path], call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Tests that a fedsched.toml in a user's folder does not tell root's commands what to do, unless root names it."""
-    path = write('[fetch]\nout = "elsewhere"\n')
+    path = write('[fetch]\nsha256 = "0"\n')
     path.chmod(0o644)
     monkeypatch.setattr("fedsched.core.ownership.user", lambda: 0)
     for owner, mode, taken in ((0, 0o644, True), (0, 0o664, False), (4711, 0o644, False)):

@@ -39,6 +39,10 @@ OF_SCENARIOS = (
     "uplink", "pool", "policy", "order", "dispatch", "backfill-order", "placement", "knowledge", "saturation",
     "kill-at-estimate", "alternatives", "same-time", "seed",
 )  # fmt: skip
+# Options that write files or reach other machines. A fedsched.toml that came with a folder must not choose these.
+ONLY_NAMED = (
+    "out", "save", "report", "table", "gantt", "into", "keep", "checkpoint", "undo-file", "state", "executor", "url",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +100,11 @@ def found_here() -> Path | None:
     return DEFAULT
 
 
-def read(path: Path, app: App) -> Settings:
-    """Return the settings in a TOML file; raise if a table is no command or a key is no option of that command."""
+def read(path: Path, app: App, *, named: bool = True) -> Settings:
+    """Return the settings in a TOML file; raise if a table is no command or a key is no option of that command.
+
+    Unless the user `named` the file, raise too if it has an option that writes files or reaches other machines.
+    """
     try:
         with open_bytes(path) as stream:
             content = parse_toml(stream.read().decode("utf-8"))
@@ -119,6 +126,11 @@ def read(path: Path, app: App) -> Settings:
                 raise _unknown(path, f"key in [{name}]", key, known)
             if ".py:" in _toml(value):  # settings of strangers must not run programs
                 raise ConfigError(f"{path}: {key} = {_toml(value)} names a program; give it on the command line.")
+            if not named and option in ONLY_NAMED:
+                raise ConfigError(
+                    f"{path}, [{name}]: {key} writes files or reaches another machine, so it is not taken from a file "
+                    f"that nobody named; give --{option}, or --config {path} to use the file."
+                )
             tables[name][option] = value
         _check_kinds(app, name, tables[name], path)
     return Settings(path, tables)
