@@ -11,6 +11,8 @@ from fedsched.core import moved
 
 if TYPE_CHECKING:
     from fedsched import bounds as bounds
+    from fedsched import errors as errors
+    from fedsched import executors as executors
     from fedsched import gang as gang
     from fedsched import generate as generate
     from fedsched import io as io
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
     from fedsched.compare import Budget as Budget
     from fedsched.compare import Instance as Instance
     from fedsched.compare import compare as compare
-    from fedsched.core import errors as errors
     from fedsched.engine.sharing import NodeSharing as NodeSharing
     from fedsched.io import read as read
     from fedsched.io import read_federation as read_federation
@@ -81,7 +82,8 @@ _HOME: dict[str, str | None] = {
     "Workload": "model.jobs.workload",
     "bounds": None,
     "compare": "compare",
-    "errors": "core",
+    "errors": None,
+    "executors": None,
     "gang": None,
     "generate": None,
     "io": None,
@@ -129,6 +131,7 @@ __all__ = [
     "bounds",
     "compare",
     "errors",
+    "executors",
     "gang",
     "generate",
     "io",
@@ -170,9 +173,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'fedsched' has no attribute {name!r}")
     home = _HOME[name]
     module = import_module(f"fedsched.{home or name}")
-    if home is None:
-        return module
-    return getattr(module, name, None) or import_module(f"fedsched.{home}.{name}")
+    return module if home is None else getattr(module, name)
 
 
 def __dir__() -> list[str]:

@@ -32,8 +32,6 @@ NOW = {
     "slurm.sprio": "slurm.priority.sprio",
     "twin": "site.twin",
 }
-# Modules of `core` that users import by a name of their own, without a warning.
-PUBLIC = {"errors": "core.errors", "executors": "core.executors"}
 
 
 class _Moved:
@@ -57,8 +55,6 @@ class _Moved:
         name = module.__name__
         new = _new_name(name)
         sys.modules[name] = import_module(new)
-        if name.removeprefix("fedsched.") in PUBLIC:
-            return
         warnings.warn(f"{name} is now {new}; import it from there.", DeprecationWarning, stacklevel=2)
 
 
@@ -83,7 +79,7 @@ class Renamed:
 
 def _new_name(name: str) -> str:
     """Return the full new name of a moved module, or of a module within a moved package; "" if it has not moved."""
-    for old, new in (*NOW.items(), *PUBLIC.items()):
+    for old, new in NOW.items():
         if name == f"fedsched.{old}" or name.startswith(f"fedsched.{old}."):
             return f"fedsched.{new}{name.removeprefix(f'fedsched.{old}')}"
     return ""

@@ -8,7 +8,7 @@ from importlib import import_module
 
 import pytest
 
-from fedsched.core.moved import NOW, PUBLIC, Renamed
+from fedsched.core.moved import NOW, Renamed
 
 
 @pytest.mark.parametrize("old", NOW)
@@ -18,13 +18,6 @@ def test_a_former_name_warns_and_is_the_same_module(old: str, monkeypatch: pytes
     with pytest.warns(DeprecationWarning, match=f"fedsched.{old} is now fedsched.{NOW[old]};"):
         module = import_module(f"fedsched.{old}")
     assert module is import_module(f"fedsched.{NOW[old]}")
-
-
-@pytest.mark.parametrize("name", PUBLIC)
-def test_errors_and_executors_are_modules_of_fedsched(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that users import these without a warning, and that they are the modules of core."""
-    monkeypatch.delitem(sys.modules, f"fedsched.{name}", raising=False)
-    assert import_module(f"fedsched.{name}") is import_module(f"fedsched.{PUBLIC[name]}")
 
 
 def test_modules_within_a_package_that_moved_are_not_loaded_twice() -> None:

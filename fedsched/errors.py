@@ -1,0 +1,41 @@
+"""The errors that fedsched raises on purpose; all are a `FedschedError`."""
+
+from fedsched.core.errors import (
+    CompilationError,
+    ConfigError,
+    FedschedError,
+    FederationError,
+    FetchError,
+    FieldError,
+    IncompatibleError,
+    InfeasibleError,
+    MissingExtraError,
+    OutputError,
+    PluginError,
+    ScheduleError,
+    SteerError,
+    TooFewRunsError,
+    TraceError,
+    TwinError,
+    UnknownNameError,
+)
+
+__all__ = [
+    "CompilationError",
+    "ConfigError",
+    "FederationError",
+    "FedschedError",
+    "FetchError",
+    "FieldError",
+    "IncompatibleError",
+    "InfeasibleError",
+    "MissingExtraError",
+    "OutputError",
+    "PluginError",
+    "ScheduleError",
+    "SteerError",
+    "TooFewRunsError",
+    "TraceError",
+    "TwinError",
+    "UnknownNameError",
+]
