@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 import sys
 from pathlib import Path
 from types import FunctionType
@@ -67,6 +68,7 @@ def setup(app: Sphinx) -> None:
     """Add what this site needs beyond Sphinx: mathematics without scripts, links from bare type names, notebooks."""
     app.connect("config-inited", _take_notebooks)
     app.connect("source-read", _link_notebooks)
+    app.connect("include-read", _gather_changes)
     app.add_html_math_renderer("mathml", inline_renderers=(_inline, None), block_renderers=(_block, None))
     app.connect("autodoc-process-docstring", _numpydoc)
     app.connect("autodoc-skip-member", _skip_former_names)
@@ -93,6 +95,12 @@ def _link_notebooks(app: Sphinx, docname: str, source: list[str]) -> None:
         source[0] = source[0].replace("](../docs/", "](../")
     else:
         source[0] = re.sub(r"\]\(\.\./\.\./notebooks/(\w+)\.(py|ipynb)\)", r"](../notebooks/\1.ipynb)", source[0])
+
+
+def _gather_changes(app: Sphinx, path: Path, docname: str, content: list[str]) -> None:
+    """Put the files of changes/ into the changelog, which lacks them until a release."""
+    if path.name == "CHANGELOG.md":
+        content[0] = runpy.run_path(str(ROOT / "tools" / "changelog.py"))["whole"]()
 
 
 def _skip_former_names(app: Sphinx, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:

@@ -81,7 +81,7 @@ def compare(
     ----------
     instances, methods, seeds, budget
         All combinations are run. A method is a search (a name of `fedsched.search.METHODS`; "ga:random" starts from
-        random plans, as `optimize(seeds="random")`) or a policy (of `fedsched.simulate.POLICIES`, or an object), which
+        random plans, as `optimize(seeds="random")`) or a policy (of `fedsched.policies.POLICIES`, or an object), which
         is simulated.
         Both follow the instance's reading: by default all jobs wait from the start and run times are known, unlike in
         `simulate` (`Instance(submits=, knowledge=)`). On a `GangInstance`, a method is a preset of

@@ -3,8 +3,8 @@
 from fedsched.core.errors import (
     CompilationError,
     ConfigError,
-    FedschedError,
     FederationError,
+    FedschedError,
     FetchError,
     FieldError,
     IncompatibleError,

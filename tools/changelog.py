@@ -41,14 +41,18 @@ def gathered(changelog: str, told: dict[str, list[str]]) -> str:
     return head + first.rstrip("\n") + "\n" + ("\n" + rest if rest else "")
 
 
+def whole(root: Path = ROOT) -> str:
+    """Return the changelog with the texts of all files of changes/."""
+    told: dict[str, list[str]] = {}
+    for path in fragments(root):
+        told.setdefault(kind_of(path), []).append(path.read_text(encoding="utf-8"))
+    return gathered((root / "CHANGELOG.md").read_text(encoding="utf-8"), told)
+
+
 def main(root: Path = ROOT) -> int:
     """Return 0 where every file was gathered."""
-    told: dict[str, list[str]] = {}
     found = fragments(root)
-    for path in found:
-        told.setdefault(kind_of(path), []).append(path.read_text(encoding="utf-8"))
-    changelog = root / "CHANGELOG.md"
-    changelog.write_text(gathered(changelog.read_text(encoding="utf-8"), told), encoding="utf-8")
+    (root / "CHANGELOG.md").write_text(whole(root), encoding="utf-8")
     for path in found:
         path.unlink()
     print(f"{len(found)} changes gathered")

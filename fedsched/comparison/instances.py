@@ -34,7 +34,7 @@ class Comparable(Protocol):
 
     Examples
     --------
-    >>> from fedsched.comparison.instances import Comparable
+    >>> from fedsched.compare import Comparable
     >>> problem: Comparable = fs.Instance("fifty", fs.read("sample").head(50), 128)
     >>> problem.name, problem.objectives, len(problem.fingerprint())
     ('fifty', ('makespan',), 12)

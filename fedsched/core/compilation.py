@@ -30,7 +30,7 @@ class Compilation:
     """A watch that counts the functions compiled while it is open; code loaded from the cache is not counted.
 
     `functions` counts fedsched's functions that this process has begun to compile, on all of its threads. `workers` has
-    the count of each worker process of `fedsched.core.executors.Processes`. `notice` is called with the watch when a
+    the count of each worker process of `fedsched.executors.Processes`. `notice` is called with the watch when a
     count changes. `expects` returns about how many functions will be compiled, or 0; it is called once, when the
     first function is compiled. As text the watch gives its counts and seconds; it is false if nothing was compiled.
     """

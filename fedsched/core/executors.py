@@ -47,7 +47,7 @@ class Processes(Executor):
 
     Examples
     --------
-    >>> from fedsched.core.executors import Processes
+    >>> from fedsched.executors import Processes
     >>> with Processes(2) as workers:
     ...     list(workers.map(abs, [-1, 2, -3]))
     [1, 2, 3]
@@ -277,7 +277,7 @@ def executor_named(name: str, workers: int) -> Iterator[Executor]:
 
     Examples
     --------
-    >>> from fedsched.core.executors import executor_named
+    >>> from fedsched.executors import executor_named
     >>> with executor_named("threads", 2) as workers:
     ...     list(workers.map(abs, [-1, 2, -3]))
     [1, 2, 3]

@@ -122,20 +122,20 @@ def read(
     format
         "swf", "csv", "sacct", "batsim", "openb" or "events", for a file with another name.
     clean, over_request, statuses, sites, cancelled, on_error
-        How a log is cleaned: see `fedsched.io.swf.log.read_swf`. Tables of jobs or pods, and submissions, need no
+        How a log is cleaned: see `fedsched.io.read_swf`. Tables of jobs or pods, and submissions, need no
         cleaning, so these must keep their defaults for them.
     queues
-        Whether the queues of an SWF log are the partitions that its jobs ask for: see `fedsched.io.swf.log.read_swf`.
+        Whether the queues of an SWF log are the partitions that its jobs ask for: see `fedsched.io.read_swf`.
     nodes, name
         The machine's size and the workload's name; default: those in the file.
     rebase, renumber
         Shift submits so that the earliest is 0; number the jobs 1..n.
     unit
         Whether the tasks of Slurm's jobs are their "cpus" or their "nodes": see
-        `fedsched.io.slurm_files.sacct.read_sacct`.
+        `fedsched.io.read_sacct`.
     descriptor
         The names of the fields after the eighteenth of an SWF log, as "host,queue", or "metacentrum": see
-        `fedsched.io.swf.log.read_swf`.
+        `fedsched.io.read_swf`.
 
     Examples
     --------

@@ -39,7 +39,7 @@ def recorded_nodes(
         The machine; jobs share its nodes' resources.
     hosts
         The nodes of the log's hosts: a table of host: (cluster, node), or a file, see
-        `fedsched.io.slurm_files.hosts.read_hosts`.
+        `fedsched.io.read_hosts`.
 
     Examples
     --------

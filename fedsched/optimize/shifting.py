@@ -40,7 +40,7 @@ class Shift(NamedTuple):
 
     Examples
     --------
-    >>> from fedsched.optimize.shifting import shifts
+    >>> from fedsched import shifts
     >>> jobs = fs.Workload(submit=[0, 0], tasks=[2, 2], runtime=[3600, 3600], sites=["north"], origin=[0, 0])
     >>> clean = fs.Signal(times=(0, 3600, 7200), values=(400, 200, 100), unit="g/kWh", beyond="last")
     >>> machine = fs.Federation((fs.Cluster("north", (fs.NodeGroup(2, idle_watts=0),)),), signals=(clean,))
@@ -73,7 +73,7 @@ class Shifts(ShiftsConvenience):
 
     Examples
     --------
-    >>> from fedsched.optimize.shifting import shifts
+    >>> from fedsched import shifts
     >>> jobs = fs.Workload(submit=[0, 0], tasks=[2, 2], runtime=[3600, 3600], sites=["north"], origin=[0, 0])
     >>> clean = fs.Signal(times=(0, 3600, 7200), values=(400, 200, 100), unit="g/kWh", beyond="last")
     >>> machine = fs.Federation((fs.Cluster("north", (fs.NodeGroup(2, idle_watts=0),)),), signals=(clean,))
@@ -136,7 +136,7 @@ def shifts(
 
     Examples
     --------
-    >>> from fedsched.optimize.shifting import shifts
+    >>> from fedsched import shifts
     >>> jobs = fs.Workload(submit=[0, 0], tasks=[2, 2], runtime=[3600, 3600], sites=["north"], origin=[0, 0])
     >>> clean = fs.Signal(times=(0, 3600, 7200), values=(400, 200, 100), unit="g/kWh", beyond="last")
     >>> machine = fs.Federation((fs.Cluster("north", (fs.NodeGroup(2, idle_watts=0),)),), signals=(clean,))

@@ -117,6 +117,24 @@ def test_the_cache_is_judged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     assert "FEDSCHED_CACHE" in check.cure
 
 
+def test_a_named_cache_that_is_not_used_is_a_note(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Tests that the report names the folder of FEDSCHED_CACHE that is not used, and the one that is."""
+    monkeypatch.setenv("FEDSCHED_CACHE", "/everybodys")
+    monkeypatch.setattr("fedsched.core.jit.cache.READ_ONLY", [])
+    monkeypatch.setattr("fedsched.core.jit.cache.REFUSED", {"/everybodys": "others may write to it"})
+    for folder in (tmp_path, None):
+        monkeypatch.setattr("fedsched.core.jit.cache.FOLDER", folder)
+        check = doctor.cache()
+        assert check.verdict == "note"
+        assert "FEDSCHED_CACHE is not used: others may write to it" in check.found
+        assert folder is None or str(folder) in check.found
+
+
+def test_extras_for_developers_are_not_offered() -> None:
+    """Tests that the report has the extras that users install, and no others."""
+    assert [one.name for one in doctor.extras()] == ["extra distributed", "extra exact", "extra gym", "extra notebook"]
+
+
 def test_versions_are_compared_by_their_numbers() -> None:
     """Tests that 0.10 is later than 0.9, and that letters after the numbers are not looked at."""
     assert doctor.numbers("0.10.2") > doctor.numbers("0.9")

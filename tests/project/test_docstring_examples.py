@@ -6,6 +6,7 @@ import doctest
 import inspect
 import re
 import sys
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -37,7 +38,7 @@ DEEP = {
     "fedsched.shifts", "fedsched.site.outlook.Score", "fedsched.site.outlook.score",
     "fedsched.site.tuning.Tuned", "fedsched.site.tuning.Tuning", "fedsched.site.twin.Explained",
     "fedsched.site.twin.Replayed", "fedsched.site.twin.explain", "fedsched.site.twin.made_dump",
-    "fedsched.site.twin.replay", "fedsched.slurm.Slurm", "fedsched.tune",
+    "fedsched.policies.Slurm", "fedsched.site.twin.read_site", "fedsched.site.twin.replay", "fedsched.tune",
 }  # fmt: skip
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -103,6 +104,29 @@ def test_an_example_prints_what_it_shows(name: str, tmp_path: Path, monkeypatch:
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
     assert not said, "".join(said)
+
+
+def test_examples_and_pages_import_from_where_the_reference_says() -> None:
+    """Tests that a name has one public path: that of the reference, in docstrings and on all pages."""
+    public = {_place(found(name)): name for name in listed()}
+    texts = {name: text for one in listed() for name, text in docstrings(one)}
+    texts |= {str(page): page.read_text(encoding="utf-8") for page in REFERENCE.parent.rglob("*.md")}
+    imports = re.compile(r"^\s*(?:>>> )?from (fedsched[\w.]*) import ([\w, ]+)$", flags=re.MULTILINE)
+    used = {
+        (text_of, f"{home}.{name.strip()}")
+        for text_of, text in texts.items()
+        for home, names in imports.findall(text)
+        for name in names.split(",")
+    }
+    used |= {(text_of, path) for text_of, text in texts.items() for path in re.findall(r"`(fedsched[\w.]+\.\w+)", text)}
+    assert ("fedsched.io.read_swf", "fedsched.io.read_swf") in used
+    for text_of, path in used:
+        with suppress(LookupError, AttributeError):  # a file's name, a module
+            assert public.get(_place(found(path)), path) == path, text_of
+
+
+def _place(thing: Any) -> tuple[object, object]:
+    return getattr(thing, "__module__", None), getattr(thing, "__qualname__", id(thing))
 
 
 def test_the_reference_lists_what_packages_export() -> None:

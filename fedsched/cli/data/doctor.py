@@ -60,6 +60,7 @@ KNOWN = {
     "easy": ("204c81633467", 113438.12601702417, 64028.19092374531, 2470505458.848048),
     "conservative": ("bb318848b70b", 113438.12601702417, 64028.19092374531, 2470505458.848048),
 }
+FOR_DEVELOPERS = ("deep", "dev", "docs", "test")  # extras that only a clone needs
 TOLERANCE = 1e-9  # sums may be added in another order
 REINSTALL = "remove the kernel cache's folder and ask again; if it stays, install numba and fedsched anew"
 
@@ -112,7 +113,7 @@ def extras() -> Iterator[Check]:
     """Yield a check of each optional extra of the package: which of its libraries are installed, and their versions."""
     wanted: dict[str, list[str]] = {}
     for name, _, extra in _declared():
-        if extra and extra != "dev":
+        if extra and extra not in FOR_DEVELOPERS:
             wanted.setdefault(extra, []).append(name)
     for extra, names in sorted(wanted.items()):
         versions = {name: _version(name) for name in names}
@@ -179,19 +180,22 @@ def _terminal() -> Check:
 
 def cache() -> Check:
     """Return a check of the kernel cache: its folder, its size, and how many functions it holds."""
-    from fedsched.core.jit import folder_in_use
+    from fedsched.core.jit import folder_in_use, unused_folder
 
-    folder = folder_in_use()
+    folder, unused = folder_in_use(), unused_folder()
     if folder is None:
         cure = (
             "export FEDSCHED_CACHE=… to a folder that only you may write to (chmod go-w), or every process compiles "
             "for half a minute"
         )
-        return Check("kernel cache", "no folder is writable for you alone", "note", cure)
+        found = "no folder is writable for you alone"
+        return Check("kernel cache", f"{found}; {unused}" if unused else found, "note", cure)
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     kept = sum(1 for _ in folder.glob("[!.]*"))  # one file for each function and set of argument types
     state = counted(kept, "function") if kept else "empty"
     found = f"{folder}, writable, {size / 2**20:.1f} MiB, {state}: what is used for the first time compiles first"
+    if unused:
+        return Check("kernel cache", f"{unused}; instead {found}", "note", "chmod go-w, or name another folder")
     return Check("kernel cache", found)
 
 

@@ -5,7 +5,9 @@ each caller), and classes of tuples under `@by_reference`. It returns compiled f
 internals; if the version of numba is unknown to it, numba's plain `njit` compiles everything.
 """
 
-from fedsched.core.jit.decorators import constant, flag, folder_in_use, inlined, kernel, part
+from fedsched.core.jit.decorators import constant, flag, folder_in_use, inlined, kernel, part, unused_folder
 from fedsched.core.jit.structs import by_reference, unless_none
 
-__all__ = ["by_reference", "constant", "flag", "folder_in_use", "inlined", "kernel", "part", "unless_none"]
+__all__ = [
+    "by_reference", "constant", "flag", "folder_in_use", "inlined", "kernel", "part", "unless_none", "unused_folder",
+]  # fmt: skip

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import multiprocessing
 import os
 import pickle
 import sys
@@ -34,6 +35,7 @@ PACKAGE = Path(__file__).resolve().parents[2]
 # The target of the code that is shipped with the package, and the processor features that it needs.
 SHIPPED_FOR = ("x86_64-unknown-linux-gnu", "x86-64-v3", "")
 _V3 = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
+REFUSED: dict[str, str] = {}  # places for folders that are not used, and why
 Target = tuple[str, str, str]  # triple, processor, features
 _DIGEST = 16  # bytes of the digest at the beginning of each file
 _ABANDONED = 3600  # seconds after which an incomplete file is given up
@@ -63,17 +65,32 @@ def cache_folder(name: str) -> Path | None:
     for base in (os.environ.get("FEDSCHED_CACHE"), os.environ.get("NUMBA_CACHE_DIR"), user_cache):
         if not base:
             continue
-        parents = (Path(base), Path(base) / "fedsched")
-        folder = parents[-1] / name
-        with contextlib.suppress(OSError):
-            Path(base).mkdir(mode=0o700, parents=True, exist_ok=True)
-            for made in (parents[-1], folder):
-                made.mkdir(mode=0o700, exist_ok=True)
-            if not all(map(keeps_entries, parents)) or not only_ours(folder):
-                continue
-            with tempfile.TemporaryFile(dir=folder):
-                return folder
+        found = _made(Path(base), name)
+        if isinstance(found, Path):
+            return found
+        REFUSED[base] = found
     return None
+
+
+def _made(base: Path, name: str) -> Path | str:
+    """Return the folder `name` for compiled code below `base`, made if necessary; or why it is not used."""
+    parent = base / "fedsched"
+    try:
+        base.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder, safe in ((base, keeps_entries), (parent, keeps_entries), (parent / name, only_ours)):
+            folder.mkdir(mode=0o700, exist_ok=True)
+            if not safe(folder):  # nothing is made in it
+                return f"{folder} belongs to another user, or others may write to it"
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError as error:
+        return f"{base}: {error.strerror}"
+
+
+def unused() -> str:
+    """Return in words that FEDSCHED_CACHE names a folder that is neither written nor read, and why; else ""."""
+    base = os.environ.get("FEDSCHED_CACHE", "")
+    return f"FEDSCHED_CACHE is not used: {REFUSED[base]}" if base in REFUSED and not READ_ONLY else ""
 
 
 def _shared_folder() -> Path | None:
@@ -94,6 +111,8 @@ def _shared_folder() -> Path | None:
 SHIPPED = PACKAGE / "_kernels" / version()
 FOLDER = cache_folder(version())
 READ_ONLY = [folder for folder in (_shared_folder(),) if folder]
+if unused() and multiprocessing.parent_process() is None:  # once, not in each worker
+    compilation.say(f"{unused()}; compiled code is {f'kept in {FOLDER}' if FOLDER else 'not kept'}")
 
 
 @functools.cache

@@ -53,6 +53,11 @@ def folder_in_use() -> Path | None:
     return cache.FOLDER
 
 
+def unused_folder() -> str:
+    """Return in words that FEDSCHED_CACHE names a folder that is not used, and why; "" if it is used or not set."""
+    return cache.unused()
+
+
 class _Counted(event.Listener):
     # Numba reports what it compiles, not what it loads from the cache. Functions of other packages are not counted.
     def on_start(self, event: Any) -> None:

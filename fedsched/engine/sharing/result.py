@@ -137,7 +137,7 @@ class SharedSchedule(Schedule):
         return played._replace(lost=lost)
 
     def to_csv(self, path: str | PathLike[str]) -> None:
-        """Write a row for each job and node, with its tasks: what `fedsched.io.tables.node_use.read_node_use` reads.
+        """Write a row for each job and node, with its tasks: what `fedsched.io.read_node_use` reads.
 
         Runs that came to nothing are not in it: `lost_use` has them.
         """

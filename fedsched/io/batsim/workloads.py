@@ -68,15 +68,15 @@ def read_batsim(
     path
         A JSON file with `nb_res`, `jobs` and `profiles`.
     clean, nodes, over_request, statuses, sites, rebase, renumber, on_error, name
-        As in `fedsched.io.swf.log.read_swf`. In Batsim a job ends at its walltime, as with over_request="cap". If an
+        As in `fedsched.io.read_swf`. In Batsim a job ends at its walltime, as with over_request="cap". If an
         id is no whole number, the jobs get new ids.
     node_speed
-        The flop/s of a reference node, for profiles that count flops; `fedsched.io.platforms.simgrid.node_speed`
+        The flop/s of a reference node, for profiles that count flops; `fedsched.io.node_speed`
         reads it from a platform file.
 
     Examples
     --------
-    >>> from fedsched.io.batsim.workloads import read_batsim, write_batsim
+    >>> from fedsched.io import read_batsim, write_batsim
     >>> write_batsim(fs.read("sample").head(50), "first.json")
     >>> len(read_batsim("first.json"))
     50
@@ -326,7 +326,7 @@ def write_batsim(workload: Workload, path: str | PathLike[str], *, node_speed: f
 
     Examples
     --------
-    >>> from fedsched.io.batsim.workloads import read_batsim, write_batsim
+    >>> from fedsched.io import read_batsim, write_batsim
     >>> write_batsim(fs.read("sample").head(50), "first.json")
     >>> bool((read_batsim("first.json").tasks == fs.read("sample").head(50).tasks).all())
     True

@@ -64,7 +64,7 @@ def read_simgrid(path: str | PathLike[str], *, speed: float | None = None) -> Fe
     Examples
     --------
     >>> from pathlib import Path
-    >>> from fedsched.io.platforms.simgrid import read_simgrid
+    >>> from fedsched.io import read_simgrid
     >>> cluster = '<cluster id="c" prefix="c" suffix="" radical="0-3" speed="2Gf" bw="1GBps" lat="1us"/>'
     >>> text = f'<platform version="4.1"><zone id="z" routing="Full">{cluster}</zone></platform>'
     >>> written = Path("machine.xml").write_text(text)
@@ -100,7 +100,7 @@ def node_speed(path: str | PathLike[str]) -> float:
     Examples
     --------
     >>> from pathlib import Path
-    >>> from fedsched.io.platforms.simgrid import node_speed
+    >>> from fedsched.io import node_speed
     >>> cluster = '<cluster id="c" prefix="c" suffix="" radical="0-3" speed="2Gf" bw="1GBps" lat="1us"/>'
     >>> text = f'<platform version="4.1"><zone id="z" routing="Full">{cluster}</zone></platform>'
     >>> written = Path("machine.xml").write_text(text)

@@ -149,7 +149,7 @@ def read_hosts(path: str | PathLike[str], federation: Federation) -> Hosts:
     Examples
     --------
     >>> from pathlib import Path
-    >>> from fedsched.io.slurm_files.hosts import read_hosts
+    >>> from fedsched.io import read_hosts
     >>> written = Path("hosts.txt").write_text("north = cn[01-04]\n")
     >>> machine = fs.Federation((fs.Cluster("north", (fs.NodeGroup(4),)),))
     >>> sorted(read_hosts("hosts.txt", machine).places)

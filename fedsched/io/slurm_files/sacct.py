@@ -132,7 +132,7 @@ def read_sacct(
         a task (`watts`). What else `ReqTRES`, `AllocTRES`, `ReqGRES`, `AllocGRES`, `ReqMem`, `QOS`, `Reservation` and
         `Suspended` request is counted, not modelled. Other columns may be there.
     clean, nodes, over_request, statuses, cancelled, rebase, renumber, on_error, name
-        As in `fedsched.io.swf.log.read_swf`. Timeouts, lost nodes and lack of memory are failures (status 0); preempted
+        As in `fedsched.io.read_swf`. Timeouts, lost nodes and lack of memory are failures (status 0); preempted
         and requeued runs are cancelled (status 5).
     sites
         "auto": if there are several clusters, they are the jobs' sites; "partition": Slurm's partitions are the sites,
@@ -144,7 +144,7 @@ def read_sacct(
     Examples
     --------
     >>> from pathlib import Path
-    >>> from fedsched.io.slurm_files.sacct import read_sacct
+    >>> from fedsched.io import read_sacct
     >>> row = "7|2026-01-05T08:00:00|600|4|COMPLETED"
     >>> written = Path("jobs.sacct").write_text(f"JobID|Submit|ElapsedRaw|AllocCPUS|State\n{row}\n")
     >>> read_sacct("jobs.sacct").runtime

@@ -62,7 +62,7 @@ class AtLeast(int):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cleaning:
-    """The options of turning a log into a workload: see the parameters of `fedsched.io.swf.log.read_swf`."""
+    """The options of turning a log into a workload: see the parameters of `fedsched.io.read_swf`."""
 
     clean: Clean = "standard"
     nodes: int | None = None

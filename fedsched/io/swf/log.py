@@ -175,7 +175,7 @@ def read_swf(
 
     Examples
     --------
-    >>> from fedsched.io.swf.log import read_swf
+    >>> from fedsched.io import read_swf
     >>> read_swf("sample").cleaning.kept
     1000
     """
@@ -223,7 +223,7 @@ def write_swf(workload: Workload, path: str | PathLike[str], *, lossy: bool = Fa
 
     Examples
     --------
-    >>> from fedsched.io.swf.log import read_swf, write_swf
+    >>> from fedsched.io import read_swf, write_swf
     >>> write_swf(fs.read("sample").head(50), "first.swf")
     >>> read_swf("first.swf") == fs.read("sample").head(50)
     True

@@ -67,7 +67,7 @@ class RawLog:
 
     Examples
     --------
-    >>> from fedsched.io.swf.swf_table import read_table
+    >>> from fedsched.io import read_table
     >>> raw = read_table("sample")
     >>> raw.rows, raw.malformed
     (1000, 0)
@@ -103,7 +103,7 @@ def read_table(path: str | PathLike[str], *, on_error: OnError = "raise") -> Raw
 
     Examples
     --------
-    >>> from fedsched.io.swf.swf_table import read_table
+    >>> from fedsched.io import read_table
     >>> raw = read_table("sample")
     >>> raw.table.shape
     (18, 1000)

@@ -134,7 +134,7 @@ def terms_of(
     victims: str | None = None,
     by_dates: bool = True,
 ) -> Terms:
-    """Return the `Terms` for the arguments of `fedsched.io.tables.downtimes.read_calendar`, checked.
+    """Return the `Terms` for the arguments of `fedsched.io.read_calendar`, checked.
 
     By default repeated downtimes are taken until 30 days after the last submit. Raise a FederationError if the
     federation is missing or an argument is invalid. `by_dates` is whether the file's times are dates.

@@ -42,7 +42,7 @@ def write_csv(workload: Workload, path: str | PathLike[str]) -> None:
 
     Examples
     --------
-    >>> from fedsched.io.tables.csv import read_csv, write_csv
+    >>> from fedsched.io import read_csv, write_csv
     >>> write_csv(fs.read("sample").head(50), "first.csv")
     >>> read_csv("first.csv") == fs.read("sample").head(50)
     True
@@ -87,7 +87,7 @@ def read_csv(path: str | PathLike[str]) -> Workload:
     Examples
     --------
     >>> from pathlib import Path
-    >>> from fedsched.io.tables.csv import read_csv
+    >>> from fedsched.io import read_csv
     >>> written = Path("jobs.csv").write_text("submit,tasks,runtime\n0,4,600\n60,8,900\n")
     >>> read_csv("jobs.csv").tasks
     array([4, 8])

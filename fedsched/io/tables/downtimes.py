@@ -73,7 +73,7 @@ def read_calendar(
     origin
         The time at second 0, as "2027-01-12T08:00:00", in place of the header's.
     hosts
-        The hosts' nodes: a file for `fedsched.io.slurm_files.hosts.read_hosts`, or a table of host: (cluster, node).
+        The hosts' nodes: a file for `fedsched.io.read_hosts`, or a table of host: (cluster, node).
         Without it hosts are counted ("6 of all").
     until
         The time until which repeated reservations are taken, as a date or a second of the jobs; by default 30 days
@@ -86,7 +86,7 @@ def read_calendar(
     Examples
     --------
     >>> from pathlib import Path
-    >>> from fedsched.io.tables.downtimes import read_calendar
+    >>> from fedsched.io import read_calendar
     >>> written = Path("closed.csv").write_text("cluster,begin,end\nnorth,3600,7200\n")
     >>> read_calendar("closed.csv")[0].end
     7200.0
@@ -255,7 +255,7 @@ def write_calendar(downtimes: Iterable[Downtime], path: str | PathLike[str]) -> 
 
     Examples
     --------
-    >>> from fedsched.io.tables.downtimes import read_calendar, write_calendar
+    >>> from fedsched.io import read_calendar, write_calendar
     >>> write_calendar([fs.Downtime("north", 3600, 7200)], "closed.csv")
     >>> read_calendar("closed.csv") == (fs.Downtime("north", 3600, 7200),)
     True

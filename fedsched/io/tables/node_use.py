@@ -40,7 +40,7 @@ def write_node_use(use: NodeUse, path: str | PathLike[str]) -> None:
     Examples
     --------
     >>> from pathlib import Path
-    >>> from fedsched.io.tables.node_use import write_node_use
+    >>> from fedsched.io import write_node_use
     >>> jobs = fs.Workload(submit=[0], tasks=[1], runtime=[60], demand={"cpu": [2]})
     >>> schedule = fs.simulate(jobs, fs.NodeGroup(2, resources=(("cpu", 4),)), sharing="first")
     >>> write_node_use(schedule.use, "use.csv")
@@ -83,7 +83,7 @@ def read_node_use(path: str | PathLike[str], workload: Workload, federation: Fed
 
     Examples
     --------
-    >>> from fedsched.io.tables.node_use import read_node_use
+    >>> from fedsched.io import read_node_use
     >>> node = fs.NodeGroup(2, resources=(("cpu", 4),))
     >>> jobs = fs.Workload(submit=[0, 0], tasks=[1, 1], runtime=[60, 60], demand={"cpu": [2, 2]})
     >>> schedule = fs.simulate(jobs, node, sharing="first")

@@ -135,7 +135,7 @@ class Noted(tuple[Noun, ...]):
 
     Examples
     --------
-    >>> from fedsched.model.jobs.assumed import Noted
+    >>> from fedsched.model import Noted
     >>> calendar = Noted([fs.Downtime("north", 3600, 7200)], assumed=["an outage waits for running jobs"])
     >>> len(calendar), calendar.assumed
     (1, ('an outage waits for running jobs',))

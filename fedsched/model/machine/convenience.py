@@ -24,7 +24,7 @@ class FederationConvenience:
 
     @classmethod
     def read(cls, path: str | Path) -> Federation:
-        """Return the federation in a file: see `fedsched.io.read_federation`."""
+        """Return the federation in a file: see `fedsched.read_federation`."""
         from fedsched.io import read_federation
 
         return read_federation(path)

@@ -38,6 +38,12 @@ class Timeout:
         each 60 / suspend_rate seconds. None, or 0: any number.
     resume_rate
         Nodes of a cluster that may begin to boot per minute, as by Slurm's ResumeRate: counted like `suspend_rate`.
+
+    Examples
+    --------
+    >>> from fedsched.policies import Timeout
+    >>> print(Timeout(600, keep=4))
+    timeout:600:4
     """
 
     seconds: float
@@ -72,6 +78,12 @@ class Reserve:
         The number of nodes of each group that idle or boot ahead, if enough nodes are without jobs.
     seconds
         Idle seconds before a node beyond these goes off; default: at once.
+
+    Examples
+    --------
+    >>> from fedsched.policies import Reserve
+    >>> print(Reserve(16))
+    reserve:16
     """
 
     nodes: int
@@ -101,6 +113,12 @@ class Planned:
 
     The node is on again in time, so no job waits for a boot. The setting uses the finished schedule, which no real
     machine knows in advance: the savings are an upper bound for the schedule's starts.
+
+    Examples
+    --------
+    >>> from fedsched.policies import Planned
+    >>> print(Planned())
+    planned
     """
 
     @property

@@ -27,7 +27,7 @@ class Method(Protocol):
 
     Examples
     --------
-    >>> from fedsched.search.methods.methods import Method
+    >>> from fedsched.search import Method
     >>> class RandomPlans:
     ...     def step(self, run):
     ...         run.evaluate(run.random_rows(10))
@@ -67,7 +67,7 @@ class Welcoming(Protocol):
 
     Examples
     --------
-    >>> from fedsched.search.methods.methods import Welcoming
+    >>> from fedsched.search import Welcoming
     >>> class Keeper:
     ...     def welcome(self, rows, values):
     ...         self.kept = list(rows)

@@ -31,7 +31,7 @@ class Entry:
 
     Examples
     --------
-    >>> from fedsched.search.run.archive import Entry
+    >>> from fedsched.search import Entry
     >>> Entry(row=None, policy="easy").policy
     'easy'
     """
@@ -57,7 +57,7 @@ class Archive:
 
     Examples
     --------
-    >>> from fedsched.search.run.archive import Archive
+    >>> from fedsched.search import Archive
     >>> import numpy as np
     >>> archive = Archive(objectives=2)
     >>> archive.add(np.array([[1.0, 3.0], [2.0, 2.0], [3.0, 3.0]]), policies=["a", "b", "c"])

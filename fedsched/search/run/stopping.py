@@ -41,7 +41,7 @@ class MaxEvaluations:
 
     Examples
     --------
-    >>> from fedsched.search.run.stopping import MaxEvaluations
+    >>> from fedsched.search import MaxEvaluations
     >>> rule = MaxEvaluations(300)
     >>> fs.optimize(fs.read("sample").head(20), 128, evaluations=500, seed=1, stop=rule).stop_reason
     '300 evaluations'
@@ -68,7 +68,7 @@ class MaxSeconds:
 
     Examples
     --------
-    >>> from fedsched.search.run.stopping import MaxSeconds
+    >>> from fedsched.search import MaxSeconds
     >>> MaxSeconds(2.5).reason
     '2.5 s'
     """
@@ -100,7 +100,7 @@ class Target:
 
     Examples
     --------
-    >>> from fedsched.search.run.stopping import Target
+    >>> from fedsched.search import Target
     >>> rule = Target(1e9)
     >>> fs.optimize(fs.read("sample").head(20), 128, evaluations=500, seed=1, stop=rule).stop_reason
     'target 1e+09 reached'
@@ -130,7 +130,7 @@ class NoProgress:
 
     Examples
     --------
-    >>> from fedsched.search.run.stopping import NoProgress
+    >>> from fedsched.search import NoProgress
     >>> rule = NoProgress(100)
     >>> fs.optimize(fs.read("sample").head(20), 128, evaluations=2000, seed=1, stop=rule).evaluations < 2000
     True
@@ -160,7 +160,7 @@ class GapReached:
 
     Examples
     --------
-    >>> from fedsched.search.run.stopping import GapReached
+    >>> from fedsched.search import GapReached
     >>> rule = GapReached(0.5)
     >>> fs.optimize(fs.read("sample").head(20), 128, evaluations=500, seed=1, stop=rule).gap() <= 0.5
     True

@@ -204,6 +204,13 @@ def read_site(folder: str | PathLike[str] | Dump, changes: Mapping[str, str] | N
         The folder that `fedsched twin dump` has written.
     changes
         Parameters that replace those of the configuration, by name in small letters.
+
+    Examples
+    --------
+    >>> from fedsched.site import twin
+    >>> site = twin.read_site(twin.made_dump("dump", jobs=40, nodes=8, seed=1))
+    >>> site.federation.nodes
+    8
     """
     dump = dump_in(folder)
     machine = machine_of(dump, changes)

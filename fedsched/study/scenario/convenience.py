@@ -27,7 +27,7 @@ class ScenarioConvenience:
 
         Examples
         --------
-        >>> from fedsched.study.scenario import Log
+        >>> from fedsched.study import Log
         >>> scenario = fs.Scenario(jobs=Log(file="sample", head=50))
         >>> scenario.save("fifty.toml")
         >>> fs.Scenario.load("fifty.toml") == scenario

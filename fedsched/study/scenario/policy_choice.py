@@ -36,7 +36,7 @@ class PolicyChoice:
     Parameters
     ----------
     name
-        A name of `fedsched.simulate.POLICIES`, "rolling", or "slurm".
+        A name of `fedsched.policies.POLICIES`, "rolling", or "slurm".
     order, dispatch, backfill_order, placement
         Rules that replace the named policy's own.
     method, window, evaluations, every, objective
@@ -49,7 +49,7 @@ class PolicyChoice:
 
     Examples
     --------
-    >>> from fedsched.study.scenario import Log, PolicyChoice
+    >>> from fedsched.study import Log, PolicyChoice
     >>> scenario = fs.Scenario(jobs=Log(file="sample", head=50), policy=PolicyChoice(name="easy", order="sjf"))
     >>> scenario.simulate().policy
     'sjf-easy on fastest'

@@ -44,7 +44,7 @@ class Scenario(ScenarioConvenience):
 
     Examples
     --------
-    >>> from fedsched.study.scenario import Log, Machine
+    >>> from fedsched.study import Log, Machine
     >>> scenario = fs.Scenario(jobs=Log(file="sample", head=50), machine=Machine(federation="example"))
     >>> round(scenario.simulate().metrics().mean_wait)
     9935
@@ -103,7 +103,7 @@ class Scenario(ScenarioConvenience):
 
         Examples
         --------
-        >>> from fedsched.study.scenario import Made
+        >>> from fedsched.study import Made
         >>> scenario = fs.Scenario(jobs=Made(model="poisson", jobs=40, nodes=64, load=0.7))
         >>> scenario.simulate().complete
         True

@@ -64,7 +64,7 @@ class Log:
 
     Examples
     --------
-    >>> from fedsched.study.scenario import Log
+    >>> from fedsched.study import Log
     >>> fs.Scenario(jobs=Log(file="sample", head=50, scale_load=1.2)).workload().history[-1]
     'head(50)'
     """
@@ -160,7 +160,7 @@ class Made:
 
     Examples
     --------
-    >>> from fedsched.study.scenario import Made
+    >>> from fedsched.study import Made
     >>> len(fs.Scenario(jobs=Made(model="lublin", jobs=40, nodes=64), seed=1).workload())
     40
     """
@@ -216,7 +216,7 @@ class Machine:
     partitions
         Replaces the federation's partitions: a TOML file of [[partition]] tables.
     calendar
-        Replaces the federation's downtimes: a file for `fedsched.io.tables.downtimes.read_calendar`.
+        Replaces the federation's downtimes: a file for `fedsched.io.read_calendar`.
     hosts
         If the calendar names hosts: a file that says which nodes they are.
     calendar_origin, calendar_until
@@ -242,7 +242,7 @@ class Machine:
 
     Examples
     --------
-    >>> from fedsched.study.scenario import Made, Machine
+    >>> from fedsched.study import Made, Machine
     >>> scenario = fs.Scenario(jobs=Made(model="lublin", jobs=40, nodes=64), machine=Machine(nodes=96))
     >>> scenario.cluster(scenario.workload()).nodes
     96

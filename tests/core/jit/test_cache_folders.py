@@ -24,6 +24,7 @@ def base(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "base"))
+    monkeypatch.delenv("FEDSCHED_CACHE", raising=False)
     return tmp_path / "base"
 
 
@@ -77,6 +78,21 @@ def test_a_shared_folder_is_read_where_nobody_else_may_write(
     folder.chmod(mode)
     monkeypatch.setenv("FEDSCHED_CACHE", str(tmp_path))
     assert cache._shared_folder() == (folder if mode in (0o700, 0o755) else None)
+
+
+def test_a_named_folder_that_is_not_used_says_why(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that nothing is made in a folder to which others may write, and that the reason names it."""
+    monkeypatch.setattr(cache, "REFUSED", {})
+    monkeypatch.setattr(cache, "READ_ONLY", [])
+    named = base.with_name("named")
+    named.mkdir()
+    named.chmod(0o777)
+    monkeypatch.setenv("FEDSCHED_CACHE", str(named))
+    assert cache_folder("0123") == base / "fedsched" / "0123"
+    assert list(named.iterdir()) == []
+    assert cache.unused() == f"FEDSCHED_CACHE is not used: {named} belongs to another user, or others may write to it"
+    monkeypatch.setattr(cache, "READ_ONLY", [named])
+    assert cache.unused() == ""
 
 
 def test_a_user_may_have_no_home(monkeypatch: pytest.MonkeyPatch) -> None:
