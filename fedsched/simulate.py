@@ -292,7 +292,9 @@ def simulate(
 
     Notes
     -----
-    Ctrl-C ends a run early: the schedule then has the jobs started until then, and says so in its notes.
+    Ctrl-C ends a run early. The schedule then has the jobs started until then, and says so in its notes; its `until` is
+    the time of the end, else infinite. An exception that `progress` raises ends the call without a schedule, except
+    KeyboardInterrupt, which counts as Ctrl-C.
 
     Examples
     --------

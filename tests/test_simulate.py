@@ -51,6 +51,24 @@ def test_a_policy_of_ones_own() -> None:
     assert "backwards" in schedule.policy
 
 
+def test_an_exception_of_progress_ends_the_run_and_an_interrupt_keeps_it() -> None:
+    """Tests that a program that embeds simulate can end it, or tell from `until` that it was ended by Ctrl-C."""
+    jobs, machine = fs.read("sample"), fs.read_federation("example")
+
+    def with_error(error: BaseException) -> fs.Schedule:
+        def progress(done: int, total: int) -> None:
+            raise error
+
+        return fs.simulate(jobs, machine, progress=progress)
+
+    with pytest.raises(LookupError, match="enough"):
+        with_error(LookupError("enough"))
+    part = with_error(KeyboardInterrupt())
+    assert part.until < float("inf")
+    assert part.notes[0].startswith("interrupted at")
+    assert fs.simulate(jobs, machine).until == float("inf")
+
+
 def test_progress_is_reported() -> None:
     """The callback hears of the last job."""
     heard: list[tuple[int, int]] = []

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from fedsched.core.errors import OutputError, unknown_name
+from fedsched.core.errors import OutputError, shown, unknown_name
 from fedsched.core.lazy import lazily
 from fedsched.io.files import COMPRESSION_SUFFIXES, STDIN
 from fedsched.io.swf import WHOLE_JOBS
@@ -275,14 +275,17 @@ def _read_table(
 
 
 def write(workload: Workload, path: str | PathLike[str], format: str | None = None) -> None:
-    """Write a workload to a file that `read` reads back unchanged; the suffix tells the format unless `format` does.
+    """Write a workload to a file that `read` reads back; the suffix tells the format unless `format` does.
+
+    A .csv file keeps everything. A .swf file does too: what the format has no field for is an error. A .json file, for
+    Batsim, keeps the jobs; header, history and the log's other columns are lost.
 
     Parameters
     ----------
     workload
-        The jobs.
+        The jobs, as a `Workload`.
     path
-        The file to write; its suffix tells the format.
+        The file to write.
     format
         "swf", "csv" or "batsim", for a file with another name.
 
@@ -293,6 +296,10 @@ def write(workload: Workload, path: str | PathLike[str], format: str | None = No
     >>> fs.read("first.swf") == log
     True
     """
+    from fedsched.model.jobs.workload import Workload
+
+    if not isinstance(workload, Workload):
+        raise TypeError(f"write: workload={shown(workload)} is no Workload; give one, as read(...), and then the path.")
     kind = _format(path, format)
     if kind == "swf":
         from fedsched.io.swf.log import write_swf

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fedsched.core.names import Alternatives, Knowledge, SameTime, Saturation
     from fedsched.model.machine.federation import Federation
     from fedsched.model.reading import Reading
 
@@ -136,38 +135,8 @@ def read_csv(
     *,
     t0: float | None = None,
     reading: Reading = UNRECORDED,
-    same_time: SameTime | None = None,
-    knowledge: Knowledge | None = None,
-    saturation: Saturation | None = None,
-    kill_at_estimate: bool | None = None,
-    alternatives: Alternatives | None = None,
 ) -> Schedule:
-    """Return the schedule in a CSV file with the columns id, start, finish and `nodes:…` of every group.
-
-    Raise a ScheduleError if two rows have the same id, or if submit, tasks, runtime, estimate or wait, where the file
-    has them, differ from the workload's by more than 0.001 and one part in 10⁹. A note says how many jobs have a row if
-    some have none. The file does not contain the reading under which the schedule was made; parts that are not given
-    count as not recorded.
-
-    Parameters
-    ----------
-    path
-        The file.
-    workload, federation
-        The jobs, and the machine that they ran on.
-    t0
-        The origin of time; by default the earliest submit.
-    reading, same_time, knowledge, saturation, kill_at_estimate, alternatives
-        The reading under which the schedule was made, as in `simulate`.
-
-    Examples
-    --------
-    >>> from fedsched.io.schedules import read_csv
-    >>> schedule = fs.simulate(fs.read("sample").head(50), fs.read_federation("example"))
-    >>> schedule.to_csv("plan.csv")
-    >>> read_csv("plan.csv", schedule.workload, schedule.federation).makespan == schedule.makespan
-    True
-    """
+    """Return the schedule in a CSV file: see `Schedule.read`."""
     try:
         rows = list(csv.reader(read_text(path).splitlines(keepends=True)))
     except csv.Error as error:
@@ -225,13 +194,7 @@ def read_csv(
         finish=finish,
         counts=counts,
         t0=float(workload.submit.min()) if t0 is None else t0,
-        reading=reading.but(
-            same_time=same_time,
-            knowledge=knowledge,
-            saturation=saturation,
-            kill_at_estimate=kill_at_estimate,
-            alternatives=alternatives,
-        ),
+        reading=reading,
         policy=f"read from {path}",
         notes=(f"{len(line_of):,} of {counted(len(workload), 'job')} have a row in {path}",) * bool(away),
         lost=found,

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.core.errors import shown
 from fedsched.model.schedule.metrics import NAMES
+from fedsched.model.schedule.schedule import Schedule
 from fedsched.optimize.result.verification import check, claim_of
 from fedsched.report import plan_data
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
-    from fedsched.model.schedule.schedule import Schedule
     from fedsched.optimize.result import Result
 
 ALIKE = 1e-4  # values that differ by a smaller share look the same
@@ -146,6 +146,8 @@ def of_schedules(schedules: Sequence[Schedule], *, second: str = "") -> Material
     >>> [schedule.policy for schedule in report.of_schedules(plans).schedules]
     ['easy on fastest', 'sjf on fastest']
     """
+    if not isinstance(schedules, Sequence) or not schedules or not all(isinstance(one, Schedule) for one in schedules):
+        raise TypeError(f"report: schedules={shown(schedules)} must be a list of at least one Schedule.")
     first = schedules[0]
     for schedule in schedules:
         if not _same_jobs(schedule.workload, first.workload) or schedule.federation != first.federation:

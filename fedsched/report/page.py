@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.core.text import html as escape
+from fedsched.io.arguments import noun_of
 from fedsched.model.jobs.assumed import mark, marked, watts_sentence
 from fedsched.model.schedule.metrics import METRICS, SCALES
 from fedsched.optimize.result.printed import from_file, left_out_lines
@@ -15,7 +16,7 @@ from fedsched.optimize.result.printed import notes as notes_of
 from fedsched.plot.pareto import beside
 from fedsched.report import repeat_code, summary
 from fedsched.report.formatting import column, measure, title
-from fedsched.report.material import metrics_of
+from fedsched.report.material import Material, metrics_of
 from fedsched.report.plan_data import individual_jobs, jobs_of, plan_of, thinned_in_words, tick_of
 from fedsched.report.skeleton import Markup, chapters, data_block, document, filled, script, table
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.optimize.result import Result
-    from fedsched.report.material import Material
 
 COLUMNS = ("makespan", "energy", "mean_wait", "bounded_slowdown", "utilisation")  # of the table of plans
 NO_SCRIPT = "<noscript><p class='notice'>Scripts are off: the charts are not drawn; the tables stand.</p></noscript>"
@@ -101,6 +101,7 @@ def page(
     >>> "<title>EASY</title>" in report.page(material, title="EASY")
     True
     """
+    noun_of("report", "material", material, Material, "what of_result or of_schedules returns")
     for name, value in (("price_per_kwh", price_per_kwh), ("co2_per_kwh", co2_per_kwh)):
         if value is not None and not (math.isfinite(value) and value >= 0):
             raise ValueError(f"report: {name}={value!r} must be a finite number of at least 0.")

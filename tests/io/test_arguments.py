@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched import gang, generate, market
+from fedsched import gang, generate, market, report
 from fedsched.bounds import exact, exact_front, lower_bounds
 from fedsched.core.errors import nearest, unknown_name
 
@@ -262,3 +262,18 @@ def test_a_suggestion_is_near_in_letters(name: str, meant: str | None) -> None:
     assert nearest(name, known) == meant
     said = str(unknown_name("metric", name, known))
     assert ("Did you mean" in said) == (meant is not None)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: fs.write("a", "b.csv"), "write: workload='a' is no Workload"),
+        (lambda: report.page(3), "report: material=3 is no Material; give what of_result or of_schedules returns"),
+        (lambda: report.of_schedules([]), r"report: schedules=\[\] must be a list of at least one Schedule"),
+        (lambda: report.of_schedules(3), "report: schedules=3 must be a list of at least one Schedule"),
+    ],
+)
+def test_what_is_no_noun_is_refused_where_files_and_pages_are_written(call: Callable[[], object], said: str) -> None:
+    """A path in place of jobs, and a number or nothing in place of schedules, are named with what to give."""
+    with pytest.raises(TypeError, match=said):
+        call()

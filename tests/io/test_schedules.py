@@ -67,3 +67,9 @@ def test_half_a_job_and_half_a_node_are_refused(row: str, plan: Path) -> None:
     plan.write_text(f"id,start,finish,nodes:C1\n{row}\n")
     with pytest.raises(fs.errors.ScheduleError, match=r"line 2: .*\(\d\.5 must be a whole number\)"):
         fs.Schedule.read(plan, JOBS, FOUR)
+
+
+def test_an_unknown_option_names_itself(plan: Path) -> None:
+    """Tests that options are those of the signature, which the reference shows."""
+    with pytest.raises(TypeError, match="unexpected keyword argument 'origin'"):
+        fs.Schedule.read(plan, JOBS, FOUR, origin=0)  # type: ignore[call-arg]

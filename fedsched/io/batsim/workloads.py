@@ -110,7 +110,7 @@ def _check_speed(node_speed: float | None) -> None:
         raise ValueError(f"node_speed={node_speed!r} must be finite and above 0 flop/s.")
 
 
-class _ProfileError(TraceError):
+class ProfileError(TraceError):
     """The error for a profile from which no run time can be computed."""
 
 
@@ -159,8 +159,8 @@ class _Reader:
             except TraceError as error:
                 if not self.skip:
                     raise
-                unmapped += isinstance(error, _ProfileError)
-                malformed += not isinstance(error, _ProfileError)
+                unmapped += isinstance(error, ProfileError)
+                malformed += not isinstance(error, ProfileError)
             else:
                 rows.append(row)
                 said.append(ours)
@@ -254,7 +254,7 @@ class _Reader:
         if kind in DELAYS:
             return _real(profile.get("delay"), f"{where}: delay"), 0.0
         if kind not in (*EACH, *TOTAL):
-            raise _ProfileError(
+            raise ProfileError(
                 f"{where}: its type {_short(kind)} says no run time; known are {', '.join(KNOWN_TYPES)}. "
                 f"{SKIP} leaves such jobs out and counts them."
             )
@@ -262,7 +262,7 @@ class _Reader:
         if kind in TOTAL or profile.get("generation_strategy") in SPREAD:
             flops, sent = flops / tasks, sent / max(1.0, tasks * (tasks - 1))
         if not flops > 0:
-            raise _ProfileError(f"{where}: cpu={flops!r} flops: how long it only sends depends on Batsim's network.")
+            raise ProfileError(f"{where}: cpu={flops!r} flops: how long it only sends depends on Batsim's network.")
         if self.node_speed is None:
             raise TraceError(
                 f"{where}: it counts flops: give read_batsim(..., node_speed=flop/s of a node), or convert it with "
@@ -311,7 +311,7 @@ def _id(value: Any) -> float:
 
 
 def write_batsim(workload: Workload, path: str | PathLike[str], *, node_speed: float | None = None) -> None:
-    """Write a Batsim workload; `read_batsim` reads back the same jobs.
+    """Write a Batsim workload; `read_batsim` reads back the same jobs, but not all that their log says.
 
     Data for which Batsim has no field (user, site, compute fraction, bandwidth) are in each job's `extra_data`, which
     Batsim passes on; header, history and the log's other columns are lost.

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fedsched.core.text import ShortRepr
+from fedsched.model.reading import UNRECORDED
 
 if TYPE_CHECKING:
     from os import PathLike
 
+    from fedsched.core.names import Alternatives, Knowledge, SameTime, Saturation
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
+    from fedsched.model.reading import Reading
     from fedsched.model.schedule.schedule import Schedule
     from fedsched.optimize.result import Result
 
@@ -85,11 +88,51 @@ class ScheduleConvenience(ReportConvenience):
         write_jobs(self, path)
 
     @classmethod
-    def read(cls, path: str | PathLike[str], workload: Workload, federation: Federation, **options: Any) -> Schedule:
-        """Return the schedule in a CSV file, for this workload on this federation."""
+    def read(
+        cls,
+        path: str | PathLike[str],
+        workload: Workload,
+        federation: Federation,
+        *,
+        t0: float | None = None,
+        reading: Reading = UNRECORDED,
+        same_time: SameTime | None = None,
+        knowledge: Knowledge | None = None,
+        saturation: Saturation | None = None,
+        kill_at_estimate: bool | None = None,
+        alternatives: Alternatives | None = None,
+    ) -> Schedule:
+        """Return the schedule in a CSV file with the columns id, start, finish and `nodes:…` of every group.
+
+        Raise a ScheduleError if two rows have the same id, or if submit, tasks, runtime, estimate or wait, where the
+        file has them, differ from the workload's by more than 0.001 and one part in 10⁹. A note counts the rows if jobs
+        have none.
+
+        Parameters
+        ----------
+        path
+            The file.
+        workload, federation
+            The jobs, and the machine that they ran on.
+        t0
+            The origin of time; by default the earliest submit.
+        reading, same_time, knowledge, saturation, kill_at_estimate, alternatives
+            The reading under which the schedule was made, as in `simulate`: the file does not contain it.
+
+        Examples
+        --------
+        >>> schedule = fs.simulate(fs.read("sample").head(50), fs.read_federation("example"))
+        >>> schedule.to_csv("plan.csv")
+        >>> fs.Schedule.read("plan.csv", schedule.workload, schedule.federation, reading=schedule.reading) == schedule
+        True
+        """
         from fedsched.io.schedules import read_csv
 
-        return read_csv(path, workload, federation, **options)
+        reading = reading.but(
+            same_time=same_time, knowledge=knowledge, saturation=saturation, kill_at_estimate=kill_at_estimate,
+            alternatives=alternatives,
+        )  # fmt: skip
+        return read_csv(path, workload, federation, t0=t0, reading=reading)
 
     def plot(self: Schedule, ax: Any = None) -> Any:
         """Draw the schedule's Gantt chart into `ax` (None: new axes), and return the axes of matplotlib."""

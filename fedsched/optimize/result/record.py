@@ -15,6 +15,7 @@ from fedsched.model.foresight import depend_on_idle_power, foresight, perfect_fo
 from fedsched.model.jobs.assumed import assumptions
 from fedsched.model.jobs.unmodelled import unmodelled
 from fedsched.model.reading import CLAIRVOYANT, Read, Reading, in_words
+from fedsched.model.schedule.metrics import NAMES
 from fedsched.model.schedule.node_use import unmodelled_when_shared
 from fedsched.optimize.result.convenience import FrontConvenience, ResultConvenience
 from fedsched.search.problem.objectives import signs_of
@@ -291,8 +292,13 @@ class Result(ResultConvenience):
         return float(self.front.values[self.front.best_index(name), self.objectives.index(name)])
 
     def bound(self, objective: str | None = None) -> float:
-        """Return the lower bound on an objective, by default the first; NaN if there is no useful one."""
+        """Return the lower bound on an objective, by default the first; NaN if there is no useful one.
+
+        The objective may be any metric: raise an UnknownNameError for other names.
+        """
         name = objective or self.objectives[0]
+        if name not in self.objectives and name not in NAMES:
+            raise unknown_name("objective", name, {*self.objectives, *NAMES})
         known = self.lower_bounds.get(name, np.nan)
         return known if is_useful(name, known) else float("nan")
 

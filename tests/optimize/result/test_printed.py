@@ -50,6 +50,14 @@ def test_equal_worse_and_unproven(value: float, bound: float, said: str) -> None
     assert found.summary().splitlines()[0] == said
 
 
+def test_a_bound_of_no_known_name_is_refused() -> None:
+    """Tests that a metric without a bound is NaN, and a mistyped one is an error that offers the nearest name."""
+    found = result([[0.6]], ("utilisation",), easy=(0.5,), bounds=(0.75,))
+    assert np.isnan(found.bound("max_wait"))
+    with pytest.raises(fs.errors.UnknownNameError, match="Did you mean 'makespan'"):
+        found.bound("makespam")
+
+
 def test_more_is_better_for_utilisation() -> None:
     """Tests that a maximised objective is above EASY where it is better, and below the bound."""
     found = result([[0.6]], ("utilisation",), easy=(0.5,), bounds=(0.75,))
