@@ -102,7 +102,7 @@ def duration(seconds: float) -> str:
 
 
 class ShortRepr:
-    """A base class whose `repr` is the name of the class and the first line of its text."""
+    """A base class with a short `repr`: the name of the class, and the first line of its text."""
 
     __slots__ = ()
 

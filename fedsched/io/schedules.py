@@ -233,9 +233,10 @@ def _compare(
                 why = shortened(str(error))
                 raise ScheduleError(f"{path}, line {line}: a field is missing or no number ({why}).") from None
             if said == said and not isclose(said, mine, rel_tol=RELATIVE, abs_tol=SECONDS):
+                now = ', with submits="now" if all jobs waited' if name in ("submit", "wait") else ""
                 raise ScheduleError(
                     f"{path}, line {line}: {name}={said:.12g} of job {workload.id[job]}, but the workload makes it "
-                    f"{mine:.12g}; give the workload that the schedule was made for (of a Schedule: its `workload`)."
+                    f"{mine:.12g}; give the workload that the schedule was made for{now}."
                 )
 
 

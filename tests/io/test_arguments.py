@@ -161,7 +161,7 @@ MISCALLED: dict[str, tuple[Callable[[], object], str]] = {
     "instances": (lambda: fs.compare(JOBS, ["fcfs"], [0], BUDGET),  # type: ignore[arg-type]
                   r"compare: instances=<Workload .* must be instances, as \[fedsched.Instance\("),
     "methods": (lambda: fs.compare(INSTANCE, 3, [0], BUDGET),  # type: ignore[arg-type]
-                "compare: methods=3 must be names or entrants"),
+                "compare: methods=3 must be names, policies or entrants"),
     "seeds": (lambda: fs.compare(INSTANCE, "fcfs", 3, BUDGET),  # type: ignore[arg-type]
               r"compare: seeds=3 must be a list of seeds, as \[0, 1, 2\], or range\(3\) for 3 seeds"),
     "budget": (lambda: fs.compare(INSTANCE, "fcfs", [0], 500),  # type: ignore[arg-type]

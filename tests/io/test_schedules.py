@@ -52,6 +52,15 @@ def test_a_column_that_differs_from_the_workload_is_refused(name: str, value: st
         fs.Schedule.read(plan, JOBS, FOUR)
 
 
+def test_a_plan_for_jobs_that_all_wait_is_read_as_such(plan: Path) -> None:
+    """Tests that the submits of a plan are those of its file: kept, or now."""
+    made = fs.simulate(JOBS, FOUR, "easy", submits="now", knowledge="runtime")
+    made.to_csv(plan)
+    with pytest.raises(fs.errors.ScheduleError, match=r'line 3: submit=0 of job 2.*, with submits="now" if all jobs'):
+        fs.Schedule.read(plan, JOBS, FOUR)
+    assert fs.Schedule.read(plan, JOBS, FOUR, submits="now", reading=made.reading) == made
+
+
 def test_fewer_digits_and_columns_are_read(plan: Path) -> None:
     """Tests that a program may print times to a thousandth, leave cells empty, and leave columns out."""
     made = fs.Schedule.read(plan, JOBS, FOUR)

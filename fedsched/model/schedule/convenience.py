@@ -10,7 +10,7 @@ from fedsched.model.reading import UNRECORDED
 if TYPE_CHECKING:
     from os import PathLike
 
-    from fedsched.core.names import Alternatives, Knowledge, SameTime, Saturation
+    from fedsched.core.names import Alternatives, Knowledge, SameTime, Saturation, Submits
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
     from fedsched.model.reading import Reading
@@ -94,6 +94,7 @@ class ScheduleConvenience(ReportConvenience):
         workload: Workload,
         federation: Federation,
         *,
+        submits: Submits = "keep",
         t0: float | None = None,
         reading: Reading = UNRECORDED,
         same_time: SameTime | None = None,
@@ -114,6 +115,8 @@ class ScheduleConvenience(ReportConvenience):
             The file.
         workload, federation
             The jobs, and the machine that they ran on.
+        submits
+            "now" if all jobs waited from the beginning, as in `optimize`; "keep" if they came at their times.
         t0
             The origin of time; by default the earliest submit.
         reading, same_time, knowledge, saturation, kill_at_estimate, alternatives
@@ -127,7 +130,9 @@ class ScheduleConvenience(ReportConvenience):
         True
         """
         from fedsched.io.schedules import read_csv
+        from fedsched.model.jobs.transformations import with_submits
 
+        workload = with_submits("Schedule.read", workload, submits, t0, some_run=False)
         reading = reading.but(
             same_time=same_time, knowledge=knowledge, saturation=saturation, kill_at_estimate=kill_at_estimate,
             alternatives=alternatives,
