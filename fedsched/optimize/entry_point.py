@@ -155,7 +155,7 @@ def optimize(
     executor
         Where the islands run: any `concurrent.futures.Executor`; the result does not depend on it.
     checkpoint
-        A file where the search saves itself every ten seconds, and from which the same call continues.
+        A file where the search saves itself every ten seconds and at its end, and from which the same call continues.
     progress
         Whether to show a line of progress on stderr; by default in an interactive session.
     baselines

@@ -198,6 +198,8 @@ def search_once(
             method.may_be_left, method.saves = search.executor is not None, saved.saves
         run.begin_clock(clock.part(1) if clock.seconds is None else clock)
         reason = drive(run, method, after_step=saved.save_sometimes)
+        if not search.settings.package:  # an ended package is saved as such
+            saved.save_end(run, method)
         if isinstance(method, Archipelago) and method.late:
             left_out += (f"the last epoch of {counted(method.late, 'island')}",)
     return Found(problem, run, reason, replace(measures, left_out=measures.left_out + left_out))

@@ -104,6 +104,55 @@ def test_a_search_killed_anywhere_ends_as_an_undisturbed_one(
     assert [(m.evaluations, m.best) for m in again.history] == [(m.evaluations, m.best) for m in whole.history]
 
 
+@pytest.mark.parametrize("evaluations", [600, 637])
+@pytest.mark.parametrize("method", ["moga", "ga", "pso-ea", "random"])
+def test_a_finished_search_goes_on_with_a_larger_budget(
+    method: str, evaluations: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that a short search saves its end, or what was before its last, cut step, and goes on as one long search.
+
+    With the same budget it gives the same again.
+    """
+    monkeypatch.setattr(checkpoints, "EVERY_SECONDS", 1e9)
+    short = search(tmp_path / "c", method=method, evaluations=evaluations)
+    again = search(tmp_path / "c", method=method, evaluations=evaluations)
+    longer, whole = search(tmp_path / "c", method=method), search(method=method)
+    for one, other in ((again, short), (longer, whole)):
+        assert one.evaluations == other.evaluations
+        assert np.array_equal(one.front.values, other.front.values)
+        assert [(m.evaluations, m.best) for m in one.history] == [(m.evaluations, m.best) for m in other.history]
+
+
+@pytest.mark.parametrize("options", [{}, {"method": "hc"}, {"islands": 2}])
+def test_methods_that_look_at_the_budget_save_their_end(
+    options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that the search goes on from the end with a larger budget, and does not begin anew."""
+    monkeypatch.setattr(checkpoints, "EVERY_SECONDS", 1e9)
+    search(tmp_path / "c", evaluations=900, **options)
+    seen: list[int] = []
+    search(tmp_path / "c", evaluations=1500, callback=lambda run: seen.append(run.evaluations), **options)
+    assert seen[0] > 900
+
+
+def test_a_search_that_ends_in_its_first_step_leaves_a_file(tmp_path: Path) -> None:
+    """Tests that the file is there after every search, and that the next call begins anew if it must."""
+    first = search(tmp_path / "c", method="moga", evaluations=3)
+    assert tree_of(tmp_path / "c")["run"] is None
+    assert np.array_equal(search(tmp_path / "c", method="moga", evaluations=3).front.values, first.front.values)
+
+
+def test_a_save_that_fails_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a disk that is full in the middle or at the end does not lose the result."""
+
+    def full(*_: object) -> None:
+        raise OutputError("Cannot write c: no space left.")
+
+    monkeypatch.setattr(checkpoints.SealedFile, "write", full)
+    with pytest.warns(RuntimeWarning, match="The search goes on, but it is not saved: Cannot write c"):
+        assert search(tmp_path / "c", method="random").evaluations == 900
+
+
 def test_the_record_of_a_genetic_algorithm_goes_on(tmp_path: Path) -> None:
     """Tests that DEAP's logbook of a resumed search holds every generation once."""
     from fedsched.search.methods.genetic import Genetic

@@ -95,7 +95,8 @@ def command(
     initial
         Start from the plans of this saved result. May be repeated.
     checkpoint
-        Save the search's state in this file as it runs. The same call made again resumes from it.
+        Save the search's state in this file as it runs and at its end. The same call resumes from it; a larger budget
+        goes on from there.
     save
         Write the whole result: .json or .json.gz.
 

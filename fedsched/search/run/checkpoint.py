@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.core.errors import OutputError
 from fedsched.engine.pack.problem import parts_of
 from fedsched.io.checkpoint_file import SealedFile, check_checkpoint, key_of
 from fedsched.io.trees import Saved, UnfitError, pack, unpack
@@ -34,6 +36,7 @@ LEAST_AGAIN = 4  # least plans to evaluate again, however many jobs they have
 ROUNDING = 1e-9  # relative difference of values that another machine may have
 PLANS = 2500  # most plans of a search, or of one island: archive, population, walkers, swarm
 KEPT = 200  # usual number of plans besides the archive
+AHEAD = 2  # a step may take this many times as long as the longest one before
 PACKED = 2e7  # least numbers saved a second, to estimate the time of the first save
 HISTORY = 64 << 20  # most bytes besides plans: history, values, names
 
@@ -57,6 +60,9 @@ class Checkpoint:
             self._file.check_writable()
         self._saved_at = time.monotonic()
         self._takes: float | None = None  # seconds that the last save took
+        self._saved_steps = 0  # steps of the search when it was saved last
+        self._spent = np.zeros(2)  # evaluations and seconds of the search after its last whole step
+        self._longest = np.zeros(2)  # most evaluations and seconds of a step
         self._plans = KEPT * islands
         self.packages: list[Saved] = [] if self._saved is None else self._saved.parts("packages")  # finished
 
@@ -87,7 +93,7 @@ class Checkpoint:
 
         Then evaluate some of the archive's plans again, and raise if their values have changed.
         """
-        saved, self._saved = self._saved, None
+        saved, self._saved, self._spent = self._saved, None, _spent(run)
         if saved is None:
             return
         with self.reading():
@@ -96,6 +102,7 @@ class Checkpoint:
                 return
             run.restore(now)
             method.restore(its_state, run)
+        self._saved_steps, self._spent = run.steps, _spent(run)
         archive = run.archive
         kept = least_crowded(archive.values, max(LEAST_AGAIN, AGAIN // run.problem.layout.jobs))
         values = [_value_of(archive.entries[k], problem) for k in kept.tolist()]
@@ -125,9 +132,33 @@ class Checkpoint:
         self._write(None, None)
 
     def save_sometimes(self, run: Run, method: Method) -> None:
-        """Save if the last save is at least ten seconds ago and the budget leaves time for it."""
-        if self._file is None or time.monotonic() - self._saved_at < EVERY_SECONDS:
+        """Save if the last save is at least ten seconds ago, or if the budget may end within the next step.
+
+        A step that the end cuts off cannot be saved, so the search then goes on from before it. Nothing is saved
+        for which the budget leaves no time.
+        """
+        if self._file is None:
             return
+        spent = _spent(run)
+        self._longest, self._spent = np.maximum(self._longest, spent - self._spent), spent
+        evaluations, seconds = AHEAD * self._longest
+        due = time.monotonic() - self._saved_at >= EVERY_SECONDS
+        if due or run.left <= evaluations or run.beyond(run.cut_at - seconds):
+            self._save_in_time(run, method)
+
+    def save_end(self, run: Run, method: Method) -> None:
+        """Save the search as it ended, so that the same call with a larger budget goes on from there.
+
+        If its last step was cut off, the file keeps what was saved before that step.
+        """
+        if self._file is None:
+            return
+        if not run.in_step and run.steps != self._saved_steps:
+            self._save_in_time(run, method)
+        elif not self._file.path.exists():
+            self._write(None, None)  # it ended in its first step: the same call begins anew
+
+    def _save_in_time(self, run: Run, method: Method) -> None:
         takes = self._takes
         if takes is None:
             takes = (len(run.archive) + self._plans) * run.problem.layout.length / PACKED
@@ -138,14 +169,22 @@ class Checkpoint:
         """Save run and method now, and note how long it took; the file is never half-written."""
         began = time.monotonic()
         self._write(run.state(), method.state())
-        self._takes = time.monotonic() - began
+        self._takes, self._saved_steps = time.monotonic() - began, run.steps
 
     def _write(self, run: dict[str, Plain] | None, method: dict[str, Plain] | None) -> None:
         if self._file is None:
             return
         packages: list[Plain] = [package.fields for package in self.packages]
-        self._file.write(pack({"key": self._key, "packages": packages, "run": run, "method": method}))
+        content = pack({"key": self._key, "packages": packages, "run": run, "method": method})
+        try:
+            self._file.write(content)
+        except OutputError as error:  # the search is worth more than its file, and the next save may succeed
+            warnings.warn(f"The search goes on, but it is not saved: {error}", RuntimeWarning, stacklevel=2)
         self._saved_at = time.monotonic()
+
+
+def _spent(run: Run) -> Floats:
+    return np.array([run.evaluations, run.seconds])
 
 
 def _value_of(entry: Entry, problem: SearchProblem) -> Floats:

@@ -111,6 +111,7 @@ class Run:
     too_few: bool = False  # whether time was too short to make all first plans of a method: it cannot go on
     _slice: float = 0.0  # seconds of the last slice of plans, if slices cannot be interrupted; else 0
     _slowest: float = 0.0  # most seconds of a plan
+    in_step: bool = False  # whether the method is within a step, or its last one was cut off by the end of the budget
     _volume: tuple[int, float] = (-1, 0.0)  # the archive's changes at the last computation, and the hypervolume
 
     def __post_init__(self) -> None:
@@ -427,7 +428,9 @@ def _driven(run: Run, method: Method, after_step: Callable[[Run, Method], None] 
     reason = run.reason_to_stop() if len(run.archive) else None  # at least one plan, even without time
     try:
         while reason is None:
+            run.in_step = True
             more = method.step(run)
+            run.in_step = False
             run.steps += 1
             run.remember()
             if after_step is not None:
