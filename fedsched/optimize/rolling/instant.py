@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +13,7 @@ from fedsched.engine.codes import Dispatch, Placement, needs_of
 from fedsched.engine.loop.event_loop import begin, run
 from fedsched.engine.optional_features.moldable import in_each_shape
 from fedsched.engine.orders import order_at_begin
-from fedsched.engine.pack.foresight import known_problem
+from fedsched.engine.pack.foresight import jobs_as_known, known_problem
 from fedsched.engine.pack.problem import extras_of, frozen
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.run.simulation import set_running
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Floats, Ints, Problem, RunningJobs, State
     from fedsched.engine.run.simulation import Simulation
     from fedsched.engine.sharing.run import SharedRun
+    from fedsched.model.jobs.workload import Workload
     from fedsched.search.problem.objectives import Objectives
 
 PER_JOB = ("tasks", "estimate", "sigma", "bandwidth", "origin", "user")  # a problem's columns of jobs
@@ -71,6 +74,7 @@ class Instant(PackedProblem):
         spaces: Workspaces,
     ) -> None:
         self.jobs, problem, running = seen_now(run, waiting)
+        self.federation, self._of_run = run.federation, run.workload
         super().__init__(
             problem,
             limits=run.limits(waiting),
@@ -81,6 +85,16 @@ class Instant(PackedProblem):
             running=running,
             states=[spaces.of(problem)],
         )
+
+    @cached_property
+    def workload(self) -> Workload:  # type: ignore[override]
+        """Return the waiting jobs as rows plan them: in their present shapes, with estimates as run times."""
+        count, known = self.layout.jobs, self.problem
+        jobs = jobs_as_known(self._of_run.take(self.jobs[:count]), known.t0)
+        return replace(
+            jobs, submit=known.submit[:count], tasks=known.tasks[:count], runtime=known.estimate[:count],
+            estimate=known.estimate[:count], alternatives=None,
+        )  # fmt: skip
 
     def default_rules(self) -> tuple[int, int]:
         """Return the numbers of EASY dispatch and of the usual placement rule.

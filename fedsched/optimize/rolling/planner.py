@@ -45,7 +45,6 @@ class SharedInstant(SharedRows, Instant):
         self, run: SharedRun, waiting: Ints, objectives: Objectives, *, placements: Ints, spaces: Workspaces
     ) -> None:
         Instant.__init__(self, run, waiting, objectives, placements=placements, spaces=spaces)
-        self.federation = run.federation
         jobs, held = self.jobs, run.work.held
         present = Held(
             first=held.first[jobs],

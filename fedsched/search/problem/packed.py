@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from typing import Self
 
     from fedsched.engine.arrays.structs import Floats, Ints, Plan, Problem, State
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
     from fedsched.model.schedule.power_draw import Pricing
     from fedsched.model.schedule.schedule import Schedule
     from fedsched.search.encoding.delays import Delays
@@ -96,6 +98,8 @@ class PackedProblem:
     """
 
     whole_nodes = True  # each task has a node of its own
+    workload: Workload  # the jobs; row j is job j of plans
+    federation: Federation
 
     def __init__(
         self,

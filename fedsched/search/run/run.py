@@ -82,6 +82,39 @@ class Run:
     A method asks it for first plans (`first_rows`), evaluates rows by `evaluate`, reports own evaluations by
     `account`, and may read the archive. A checkpoint has all of it except the problem, the rules and the callback.
 
+    Parameters
+    ----------
+    problem
+        What is planned: in `optimize` a `SearchProblem`; in `Rolling` the queue at one instant. Both have `workload`
+        (row j is job j of plans; in `Rolling` its run times are estimates), `federation`, `objectives`, `layout`,
+        `values`, `repaired`, `holds`, `row`, `random_rows`, `rows_of_keys` and `keys_of_rows`.
+    seed
+        The seed of `generator`.
+    stop
+        The stopping rules.
+    reference
+        The objective values of FCFS, by which `scalar` divides.
+    seeds
+        First plans as rows: the user's, those of baselines, and those made from queue orders and placements.
+    bounds
+        A lower bound on each objective, minimised; NaN if none is known.
+    callback
+        What `remember` calls after each step.
+    cut_at
+        The seconds at which a step is ended even within its evaluations.
+    archive
+        The best plans so far.
+    evaluations, steps, history
+        What was spent so far, the whole steps, and a `Moment` for each improvement.
+    improved_at
+        The evaluations at the last improvement of the archive.
+    in_step
+        Whether the method is within a step, or the end of the budget has cut off its last one.
+    plan_takes
+        The recent seconds for each plan; 0: not known.
+    too_few
+        Whether time was too short to make all first plans: the method cannot go on.
+
     Examples
     --------
     >>> bests = []

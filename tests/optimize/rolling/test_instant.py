@@ -52,6 +52,22 @@ def as_simulated(run: Simulation, instant: Instant, policy: fs.Rules, caps: np.n
     return simulate(part, run.federation, policy, caps=caps, running=running)
 
 
+@pytest.mark.parametrize("machine", [EIGHT, unlike()], ids=["one group", "two clusters"])
+def test_its_workload_is_the_queue_as_rows_plan_it(machine: fs.Federation) -> None:
+    """Tests that methods that read the jobs find job j of a row in row j, with its estimate and no true run time."""
+    workload = crowd(30, 1)
+
+    def look(run: Simulation, instant: Instant) -> None:
+        jobs, own = instant.workload, instant.problem
+        assert len(jobs) == instant.layout.jobs == run.queued().size
+        assert jobs.id.tolist() == workload.id[run.queued()].tolist()
+        assert jobs.runtime.tolist() == jobs.estimate.tolist() == workload.estimate[run.queued()].tolist()
+        assert (jobs.tasks.tolist(), instant.federation) == (own.tasks[: len(jobs)].tolist(), machine)
+        assert (instant.space.limits <= jobs.tasks[:, None]).all()
+
+    assert instants(workload, machine, look) > 3
+
+
 def whole_order(instant: Instant, order: np.ndarray) -> np.ndarray:
     """Return an order of the waiting jobs as one of all rows, the running ones last."""
     return np.concatenate([order, np.array(instant.problem.running)])
