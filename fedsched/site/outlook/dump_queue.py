@@ -244,6 +244,7 @@ def _of_record(site: Site, row: int, *, begun: bool, turn: int, moment: float, l
         features=label["features"],
         reservation=label["reservation"],
         other_resources=_other_resources(site, row),
+        exclusive=bool(records.exclusive[row]),
     )
 
 
@@ -344,4 +345,5 @@ def _of_squeue(site: Site, known: Mapping[int, int], line: int, words: Mapping[s
         named_nodes=bool(text("req_nodes") or text("exc_nodes")),
         other_partitions="," in text("partition"),
         other_resources=tuple(sorted({*extra_resources_of(words), *recorded_resources})),
+        exclusive=row is not None and bool(site.records.exclusive[row]),
     )

@@ -3,54 +3,46 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import TYPE_CHECKING
 
 from fedsched.core.text import counted
-from fedsched.site.steer.picture import Unit
+from fedsched.site.steer.picture import Unit, has_features
 from fedsched.site.steer.queue import YEAR
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
     from fedsched.site.steer import Queue, SlurmJob, SlurmReservation
-
-_ALL_OF = re.compile(r"[\w.-]+(?:&[\w.-]+)*", re.ASCII)
-_ONE_OF = re.compile(r"[\w.-]+(?:\|[\w.-]+)+", re.ASCII)
-
 
 class UsableNodes:
     """The nodes that one job may use: those of its partition that have the features that it asks for.
 
-    Amounts are numbers of nodes or, if jobs share nodes, of CPUs.
+    Amounts are numbers of CPUs if `shared`: jobs share nodes, and this job is not exclusive. Else they are of nodes.
     """
 
     def __init__(self, queue: Queue, job: SlurmJob) -> None:
         self.queue, self.job = queue, job
         self._unit = Unit.of(queue)
+        self.shared = self._unit.cpus and not job.exclusive
         of_partition = next((one.nodes for one in queue.partitions if one.name == job.partition), frozenset[str]())
-        nodes = [one for one in queue.nodes if one.name in of_partition and _has(job.features, one.features)]
-        self._sizes = {one.name: one.cpus if self._unit.cpus else 1 for one in queue.nodes}
+        nodes = [one for one in queue.nodes if one.name in of_partition and has_features(job.features, one.features)]
+        self._sizes = {one.name: one.cpus if self.shared else 1 for one in queue.nodes}
         self.all = frozenset(one.name for one in nodes)
         self.up = frozenset(one.name for one in nodes if one.is_up)
-        self.need = self._unit.needs(job)
-
-    @property
-    def shared(self) -> bool:
-        """Return whether jobs share nodes, so that amounts are numbers of CPUs."""
-        return self._unit.cpus
+        self.need = self._unit.needs(job) if self.shared else job.nodes
 
     def said(self, amount: int) -> str:
-        """Return an amount of nodes, or of CPUs if jobs share nodes, in words."""
-        return counted(amount, "CPU" if self._unit.cpus else "node")
+        """Return an amount of nodes, or of CPUs, in words."""
+        alone = " to itself" if self._unit.cpus and not self.shared else ""
+        return counted(amount, "CPU" if self.shared else "node") + alone
 
     def size(self, nodes: Collection[str]) -> int:
-        """Return the nodes' total size: their number or, if jobs share nodes, their CPUs."""
+        """Return the nodes' total size: their number, or their CPUs."""
         return sum(self._sizes[name] for name in nodes)
 
     def has(self, job: SlurmJob) -> dict[str, int]:
         """Return, by node name, how much of each of its nodes a running job has: 1, or a number of CPUs."""
-        if not self._unit.cpus:
+        if not self.shared:
             return dict.fromkeys(job.hosts, 1)
         each = -(-job.cpus // max(1, len(job.hosts)))
         return {name: min(each, self._sizes.get(name, 0)) for name in job.hosts}
@@ -69,12 +61,18 @@ class UsableNodes:
 
     def free(self) -> int:
         """Return how many nodes (or CPUs) are free of those that are up and not reserved for others now."""
-        usable = self.up - self.reserved(self.queue.now)
-        taken = dict.fromkeys(usable, 0)
+        return self._left(self._taken())
+
+    def _taken(self) -> dict[str, int]:
+        """Return, by usable node that is not reserved for others now, how much running jobs have of it together."""
+        taken = dict.fromkeys(self.up - self.reserved(self.queue.now), 0)
         for job in self.queue.running:
             for name, amount in self.has(job).items():
                 if name in taken:
                     taken[name] += amount
+        return taken
+
+    def _left(self, taken: Mapping[str, int]) -> int:
         return sum(max(0, self._sizes[name] - amount) for name, amount in taken.items())
 
     def until_enough(self) -> tuple[tuple[str, ...], float]:
@@ -83,23 +81,15 @@ class UsableNodes:
         Jobs are named in the order of their ends, if they run to their limits. The time is now if enough is free, and
         NaN if all these ends do not free enough.
         """
-        usable = self.up - self.reserved(self.queue.now)
-        free, now = self.free(), self.queue.now
-        names = []
+        taken, now = self._taken(), self.queue.now
+        names: list[str] = []
+        last = now
         for job in sorted(self.queue.running, key=lambda one: one.expected_end(now)):
-            freed = sum(amount for name, amount in self.has(job).items() if name in usable)
-            if free >= self.need:
+            if self._left(taken) >= self.need:
                 break
-            if freed:
-                free += freed
-                names.append((job.target, job.expected_end(now)))
-        if free < self.need:
-            return tuple(name for name, _ in names), math.nan
-        return tuple(name for name, _ in names), names[-1][1] if names else now
-
-
-def _has(asked: str, there: frozenset[str]) -> bool:
-    """Return whether a node has the features asked for, like a&b (all) or a|b (one); True for other requests."""
-    if _ONE_OF.fullmatch(asked):
-        return bool(there & set(asked.split("|")))
-    return not _ALL_OF.fullmatch(asked) or set(asked.split("&")) <= there
+            freed = {name: amount for name, amount in self.has(job).items() if name in taken}
+            if any(freed.values()):
+                names.append(job.target)
+                last = job.expected_end(now)
+                taken |= {name: taken[name] - amount for name, amount in freed.items()}
+        return tuple(names), last if self._left(taken) >= self.need else math.nan

@@ -141,6 +141,7 @@ def _of_json(job: dict[str, Any], command: str) -> SlurmJob:
         comment=text(job.get("comment")),
         siblings=texts(job.get("federation_siblings_viable")),
         other_resources=extra_resources_of(job),
+        exclusive=bool(words(job.get("shared")) & ALONE),
     )
 
 
@@ -244,6 +245,7 @@ def _of_text(job: Mapping[str, str], where: str) -> SlurmJob:
         comment=text("Comment"),
         siblings=texts(job.get("fedviablesiblings")),
         other_resources=extra_resources_of(job),
+        exclusive=text("OverSubscribe").upper() in ALONE,
     )
 
 
@@ -287,6 +289,7 @@ def _moment(value: Any, name: str, where: str) -> float:
 
 
 LICENCES = "licenses"
+ALONE = frozenset({"NO", "NONE"})  # Slurm's words for a job that shares its nodes with no other
 # Columns of squeue and scontrol, in lower case and without underscores.
 DEVICES = ("trespernode", "tresperjob", "trespertask", "trespersocket", "tresreqstr", "reqtres", "tres", "gres")
 NO_RESOURCES = ("", "n/a", "(null)", "none", "unknown", "null")

@@ -6,7 +6,7 @@ import math
 import re
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from fedsched.simulate import prepare, simulate
 from fedsched.site.steer.queue import YEAR
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -34,6 +34,8 @@ MOST_TASKS = 200  # tasks of one array that are planned one by one, at most
 BUILTIN = "sched/builtin"  # it never backfills, and schedules each partition by itself
 SHARED = ("select/cons_tres", "select/cons_res")
 _FEATURES = re.compile(r"[\w&|.-]+", re.ASCII)
+_ALL_OF = re.compile(r"[\w.-]+(?:&[\w.-]+)*", re.ASCII)
+_ONE_OF = re.compile(r"[\w.-]+(?:\|[\w.-]+)+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,6 +52,8 @@ class Picture:
         The zero of the workload's clock, in seconds since 1970.
     notes
         What is assumed or not modelled, a few words each.
+    alone
+        If jobs share nodes: the waiting rows of exclusive jobs, which do not start before enough nodes are empty.
     """
 
     queue: Queue
@@ -60,6 +64,7 @@ class Picture:
     running: RunningJobs
     zero: float
     notes: tuple[str, ...]
+    alone: tuple[WholeNodes, ...] = ()
 
     @property
     def now(self) -> float:
@@ -82,7 +87,20 @@ class Picture:
 
         `workload` and `running` may differ from the picture's own in their run times.
         """
-        return simulate(workload, self.federation, self.rules(order), running=running).start[: self.waiting]
+        start = simulate(workload, self.federation, self.rules(order), running=running).start[: self.waiting]
+        return self.once_empty(start, running.finish)
+
+    def once_empty(self, starts: NDArray[np.float64], finish: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the waiting rows' starts, those of exclusive jobs not before enough nodes are empty of running jobs.
+
+        All times are seconds on the workload's clock; `finish` is when the running jobs end.
+        """
+        starts = starts.copy()
+        for row, nodes, there in self.alone:
+            empty = sorted(max((float(finish[k]) for k in jobs), default=self.now) for jobs in there)
+            if nodes <= len(empty):
+                starts[row] = max(starts[row], empty[nodes - 1])
+        return starts
 
     def rules(self, order: Sequence[int]) -> Rules:
         """Return the rules that schedule rows in this order: conservative with backfilling, else strict."""
@@ -160,12 +178,34 @@ def can_be_modelled(features: str) -> bool:
     return _FEATURES.fullmatch(features) is not None
 
 
+def has_features(asked: str, there: frozenset[str]) -> bool:
+    """Return whether a node has the features asked for, like a&b (all) or a|b (one); True for other requests."""
+    if _ONE_OF.fullmatch(asked):
+        return bool(there & set(asked.split("|")))
+    return not _ALL_OF.fullmatch(asked) or set(asked.split("&")) <= there
+
+
+class WholeNodes(NamedTuple):
+    """An exclusive job that waits: its row, its number of nodes, and the running jobs on each node that it may use.
+
+    Running jobs are indices in the picture's list of them.
+    """
+
+    row: int
+    nodes: int
+    there: tuple[tuple[int, ...], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What one node of the model stands for: a whole node or, if jobs share nodes, a CPU."""
+    """What one node of the model stands for: a whole node or, if jobs share nodes, a CPU.
+
+    `sizes` are the CPUs of the nodes that are up in each partition, the smallest first.
+    """
 
     cpus: bool
     notes: tuple[str, ...]
+    sizes: Mapping[str, tuple[int, ...]]
 
     @classmethod
     def of(cls, queue: Queue) -> Unit:
@@ -174,19 +214,31 @@ class Unit:
         size = {node.name: node.cpus for node in queue.nodes}
         least = min(size.values())
         if whole or all(_has_whole_nodes(job, size, least) for job in queue.jobs if job.holds_nodes or job.waits):
-            return cls(False, ())
-        return cls(True, ("nodes are shared: planned by CPUs, without memory, devices and which node has how many",))
+            return cls(False, (), {})
+        there = {one.name: [node.cpus for node in queue.nodes if node.is_up and node.name in one.nodes]
+                 for one in queue.partitions}  # fmt: skip
+        sizes = {name: tuple(sorted(cpus)) for name, cpus in there.items()}
+        told = "nodes are shared: planned by CPUs, without memory, devices and which node has how many"
+        return cls(True, (told,), sizes)
 
     def size(self, queue: Queue, host: str) -> int:
         """Return how many nodes of the model stand for a real node: its CPUs if nodes are shared, else 1."""
         return next(node.cpus for node in queue.nodes if node.name == host) if self.cpus else 1
 
     def needs(self, job: SlurmJob) -> int:
-        """Return how many nodes of the model a job needs: its CPUs if nodes are shared, else its nodes."""
-        return job.cpus if self.cpus else job.nodes
+        """Return how many nodes of the model a job needs: its CPUs if nodes are shared, else its nodes.
+
+        An exclusive job needs all CPUs of as many nodes as it asks for, the smallest of its partition.
+        """
+        if not self.cpus:
+            return job.nodes
+        whole = sum(self.sizes.get(job.partition, ())[: job.nodes]) if job.exclusive and job.waits else 0
+        return max(job.cpus, whole)
 
 
 def _has_whole_nodes(job: SlurmJob, size: dict[str, int], least: int) -> bool:
+    if job.exclusive:
+        return True
     there = sum(size.get(host, 0) for host in job.hosts) if job.hosts else job.nodes * least
     return job.cpus >= there
 
@@ -301,7 +353,24 @@ def _picture_from(
         since=np.full(len(running), now - zero),
         counts=counts,
     )
-    return Picture(queue, jobs, n, workload, federation, state, float(zero), tuple(notes))
+    alone = tuple(_alone_in(queue, waiting, running)) if unit.cpus else ()
+    if alone:
+        notes.append(f"{counted(len({waiting[row].number for row, _, _ in alone}), 'exclusive job')} planned with all "
+                     "CPUs of its nodes, the smallest ones, and not before so many are empty")  # fmt: skip
+    return Picture(queue, jobs, n, workload, federation, state, float(zero), tuple(notes), alone)
+
+
+def _alone_in(queue: Queue, waiting: list[SlurmJob], running: list[SlurmJob]) -> Iterator[WholeNodes]:
+    """Give, for each waiting row of an exclusive job, its nodes and the running jobs on each node that it may use."""
+    on: dict[str, list[int]] = {}
+    for k, one in enumerate(running):
+        for name in one.hosts:
+            on.setdefault(name, []).append(k)
+    for row, job in enumerate(waiting):
+        if job.exclusive:
+            up = frozenset(_up_of(queue, job.partition))
+            there = [one.name for one in queue.nodes if one.name in up and has_features(job.features, one.features)]
+            yield WholeNodes(row, job.nodes, tuple(tuple(on.get(name, ())) for name in there))
 
 
 class OrderSimulator:
@@ -326,4 +395,5 @@ class OrderSimulator:
             first.workload, first.federation, first.problem, plan, reading=first.reading, running=picture.running
         )
         run.advance()
-        return picture.by_job(run.state.start[: picture.waiting], of_several)
+        starts = picture.once_empty(run.state.start[: picture.waiting], picture.running.finish)
+        return picture.by_job(starts, of_several)

@@ -53,9 +53,9 @@ class SlurmJob:
         The number of tasks of an array that wait as one.
     dependency, features, reservation, other_resources
         What it asks for.
-    part_of_several, named_nodes, other_partitions, siblings
-        Whether it is a part of a heterogeneous job, requires or excludes nodes by name, or may start in other
-        partitions; and the clusters of its federation on which it may start.
+    part_of_several, named_nodes, other_partitions, exclusive, siblings
+        Whether it is a part of a heterogeneous job, requires or excludes nodes by name, may start in other partitions,
+        or shares its nodes with no other job; and the clusters of its federation on which it may start.
 
     Examples
     --------
@@ -93,6 +93,7 @@ class SlurmJob:
     comment: str = ""
     siblings: tuple[str, ...] = ()  # clusters of its federation on which it may start
     other_resources: tuple[str, ...] = ()  # what it asks for beside nodes, CPUs and memory: GPUs, licences
+    exclusive: bool = False  # no other job is on its nodes
 
     @property
     def holds_nodes(self) -> bool:

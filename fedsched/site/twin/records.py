@@ -12,7 +12,7 @@ from fedsched.core.text import counted, first_of
 from fedsched.core.values import digits_of
 from fedsched.io.slurm_files.sacct import parse_dump
 from fedsched.io.slurm_files.sacct_lines import BAR
-from fedsched.io.slurm_files.sacct_texts import PREFIX, Texts
+from fedsched.io.slurm_files.sacct_texts import ALONE, PREFIX, Texts
 from fedsched.io.slurm_files.sacct_values import UNKNOWN, UNLIMITED, known_or_none, own_ids, whole_state
 from fedsched.io.slurm_files.sacct_waits import waits_of
 from fedsched.io.swf.cleaning import distinct_ids
@@ -72,6 +72,7 @@ class Records:
     user: NDArray[np.int64]
     after: NDArray[Any] | None  # conditions in the words of a workload
     begin: Column  # earliest start by --begin; NaN: none
+    exclusive: Mask  # whether it shares its nodes with no other job
     nice: NDArray[np.int64]  # what --nice subtracts from the priority
     demand: dict[str, NDArray[Any]]
     other_resources: NDArray[Any]  # requests beside nodes, CPUs and memory, in words, separated by ";"
@@ -201,6 +202,7 @@ def _records_from(
         user=distinct(labels["user"])[1],
         after=None if after is None else after[order],
         begin=np.full(len(order), np.nan) if begin is None else np.where(begin[order] > submit, begin[order], np.nan),
+        exclusive=read.get(ALONE, np.zeros(len(read["submit"])))[order] > 0,
         nice=_nice(read)[order],
         demand={name: read[name][order] for name in read if field_of(name) == "demand"},
         other_resources=_other_resources(read)[order],

@@ -214,3 +214,19 @@ def test_what_does_not_go_together_is_said(words: list[str], told: str, capsys: 
     """One line says what is missing or too much."""
     assert run(["twin", *words]) != 0
     assert told in capsys.readouterr().err
+
+
+def test_an_exclusive_job_is_told_by_its_command_line(halves: Path) -> None:
+    """Tests that --exclusive on record is known of a job in the queue of any moment, and of squeue's queue."""
+    head, *rows = (halves / "jobs.sacct").read_text("utf-8").splitlines()
+    lines = [f"{row}|sbatch {'--exclusive ' * row.startswith('26|')}a.sh" for row in rows]
+    (halves / "jobs.sacct").write_text("\n".join([f"{head}|SubmitLine", *lines, ""]), encoding="utf-8")
+    site = read_site(halves)
+    assert {job.number for job in queue_at(site, site.dump.taken)[0].jobs if job.exclusive} <= {26}
+    (moment,) = site.records.submit[site.records.id == 26]
+    assert {job.number for job in queue_at(site, moment)[0].jobs if job.exclusive} == {26}
+    cells = {"JOBID": "26", "PARTITION": "main", "USER": "u0", "STATE": "PENDING", "REASON": "Resources"}
+    cells |= {"PRIORITY": "7", "SUBMIT_TIME": FIRST, "TIME_LIMIT": "60:00", "NODES": "1", "CPUS": "1"}
+    table = ["|".join(cells), "|".join(cells.values()), "|".join(cells.values()).replace("26", "27", 1), ""]
+    (halves / "queue.txt").write_text("\n".join(table), encoding="utf-8")
+    assert [job.exclusive for job in queue_of(read_site(halves))[0].jobs] == [True, False]

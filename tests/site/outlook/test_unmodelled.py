@@ -168,3 +168,23 @@ def test_no_score_counts_who_asks_for_gpus(tmp_path: Path) -> None:
     assert int(chosen) in known.job.tolist()
     assert int(chosen) not in fewer.job.tolist()
     assert "no forecast: 1 job asks for what is not modelled (gres/gpu)" in fewer.notes
+
+
+def test_an_exclusive_job_waits_for_empty_nodes() -> None:
+    """Tests that a job that shares its nodes with none needs nodes to itself, and starts once enough are empty."""
+    runs = running(1, "1", minutes=15), running(2, "1-3", minutes=10)
+    here = seen(*runs, Job(9, nodes=2, reason="Resources"), Job(10, nodes=1, submit=NOW - 60))
+    settings = {**here.queue.settings, "selecttype": "select/cons_tres"}
+    nodes = tuple(replace(node, cpus=8) for node in here.queue.nodes)
+    there = replace(here, queue=replace(here.queue, settings=settings, nodes=nodes))
+    assert numbers(forecast(there, draws=2)) == [10]
+    alone = with_nine(there, exclusive=True)
+    found = forecast(alone, draws=2)
+    assert sorted(numbers(found)) == [9, 10]
+    assert {one.job.number: one.by_limits for one in found.forecasts} == {9: NOW + 300.0, 10: NOW}
+    assert "1 exclusive job planned with all CPUs of its nodes" in " ".join(found.notes)
+    [cause] = why(alone, 9, draws=2).causes
+    assert cause.what == "it needs 2 nodes to itself, and 1 of 4 that it may have are free"
+    assert (cause.jobs, cause.over) == (("2",), NOW + 300.0)
+    [cause, *_] = why(with_nine(alone, nodes=4), 9, draws=2).causes
+    assert (cause.jobs, cause.over) == (("2", "1"), NOW + 600.0)

@@ -12,7 +12,7 @@ from support.fake_slurm import NOW, FakeSlurm, Job, running
 from fedsched.core.errors import FedschedError, SteerError
 from fedsched.site.steer import Shell, read_queue, shell_line
 from fedsched.site.steer.commands import give_nice, look_at
-from fedsched.site.steer.jobs_read import jobs_of_json, jobs_of_text
+from fedsched.site.steer.jobs_read import SCONTROL, SQUEUE, jobs_of_json, jobs_of_text
 from fedsched.site.steer.machine_read import nodes_of_json, nodes_of_text, partitions_of, settings_of
 from fedsched.site.steer.picture import picture_of
 from fedsched.site.steer.reading import READS
@@ -48,6 +48,18 @@ def test_every_form_says_the_same() -> None:
     assert [job.number for job in old.waiting] == [5, 6, 4]
     assert [job.number for job in old.aside] == [7, 8]
     assert [job.number for job in old.running] == [1, 2, 3]
+
+
+def test_who_shares_its_nodes_with_none_is_read() -> None:
+    """Tests that each form tells of exclusive jobs: as text, as a text in JSON, and as a list in JSON."""
+    fake = full()
+    rows = json.loads(fake.run(SQUEUE))
+    for shared in ("NO", ["none"], "OK", [], ["oversubscribe"]):
+        rows["jobs"][0]["shared"] = shared
+        assert [job.exclusive for job in jobs_of_json(json.dumps(rows))[0][:2]] == [shared in ("NO", ["none"]), False]
+    first, *others = fake.run(SCONTROL).splitlines()
+    text = "\n".join([f"{first} OverSubscribe=NO", *others])
+    assert [job.exclusive for job in jobs_of_text(text)[0][:2]] == [True, False]
 
 
 def test_reading_only_reads() -> None:
