@@ -171,7 +171,8 @@ def score(
     dump
         The dump's folder, or what `read_site` returns for it.
     moments
-        The number of moments, evenly spaced over the dump's time without its first tenth.
+        The number of moments, evenly spaced from the first recorded start in the dump's time to its end, without the
+        first tenth.
     draws, share, seed
         As in `forecast`.
     progress
@@ -188,7 +189,8 @@ def score(
         raise TwinError(f"moments={moments} must be at least 1.")
     site = dump if isinstance(dump, Site) else read_site(dump)
     past = Past(site)
-    begin, end = site.since, site.dump.taken
+    end = site.dump.taken
+    begin = max(site.since, min(end, float(np.nanmin(site.records.start, initial=end))))
     scored = set(np.floor(np.linspace(begin + (end - begin) / 10.0, end, moments, endpoint=False)).tolist())
     before = EarlierForecasts(past)
     rows: list[tuple[float, ...]] = []

@@ -170,6 +170,15 @@ def test_how_far_a_coverage_is_known_is_told_by_its_moments() -> None:
     assert np.isnan(replace(many, moment=np.zeros(400, dtype=np.int64)).covered_between).all()
 
 
+def test_moments_are_spread_over_recorded_starts(halves: Path) -> None:
+    """Tests that a dump that nominally begins weeks before its first start is scored as one that begins with it."""
+    site = read_site(halves)
+    first = score(replace(site, since=float(np.nanmin(site.records.start))), moments=4, draws=3)
+    early = score(replace(site, since=site.since - 28 * 86_400.0), moments=4, draws=3)
+    assert early.wait.tolist() == first.wait.tolist()
+    assert early.wait.size > 0
+
+
 def test_nothing_to_score_is_an_error(made: Path) -> None:
     """No moment is none, and a dump in which nobody waited tells nothing."""
     with pytest.raises(TwinError, match="moments=0 must be at least 1"):
