@@ -17,14 +17,21 @@ class ComparisonConvenience(ShortRepr):
 
     __slots__ = ()
 
-    def summary(self: Comparison, measure: str | None = None, *, by: Blocks = "instance", alpha: float = 0.05) -> str:
+    def summary(
+        self: Comparison,
+        measure: str | None = None,
+        *,
+        by: Blocks = "instance",
+        against: str | None = None,
+        alpha: float = 0.05,
+    ) -> str:
         """Return the comparison in at most four lines: which method ranks first, and whether a test shows it.
 
-        The parameters are those of `pairs`.
+        With `against`, what tests show of that method. The parameters are those of `pairs`.
         """
         from fedsched.comparison.verdict import in_brief
 
-        return in_brief(self, measure, by=by, alpha=alpha)
+        return in_brief(self, measure, by=by, alpha=alpha, against=against)
 
     def to_frame(self: Comparison) -> Any:
         """Return one row per run, with its best value of each objective: see `Schedule.to_frame`.
@@ -114,6 +121,7 @@ class ComparisonConvenience(ShortRepr):
         title: str = "",
         repeat: str = "",
         by: Blocks = "instance",
+        against: str | None = None,
         alpha: float = 0.05,
     ) -> None:
         """Write one HTML page that needs no network and no script: tables, tests, both pictures, how to repeat it.
@@ -126,9 +134,9 @@ class ComparisonConvenience(ShortRepr):
             The page's heading.
         repeat
             The command or code that made the comparison, quoted in the page; by default code made from the runs.
-        by, alpha
+        by, against, alpha
             As in `pairs`.
         """
         from fedsched.comparison.report import write
 
-        write(self, path, title=title, repeat=repeat, by=by, alpha=alpha)
+        write(self, path, title=title, repeat=repeat, by=by, alpha=alpha, against=against)

@@ -26,16 +26,29 @@ if TYPE_CHECKING:
 
 
 def write(
-    comparison: Comparison, path: str | PathLike[str], *, title: str, repeat: str, by: Blocks, alpha: float
+    comparison: Comparison,
+    path: str | PathLike[str],
+    *,
+    title: str,
+    repeat: str,
+    by: Blocks,
+    alpha: float,
+    against: str | None = None,
 ) -> None:
     """Write the page; after an error the file is unchanged."""
-    text = page(comparison, title=title, repeat=repeat, by=by, alpha=alpha)
+    text = page(comparison, title=title, repeat=repeat, by=by, alpha=alpha, against=against)
     with atomic_text(path) as out:
         out.write(text)
 
 
 def page(
-    comparison: Comparison, *, title: str = "", repeat: str = "", by: Blocks = "instance", alpha: float = 0.05
+    comparison: Comparison,
+    *,
+    title: str = "",
+    repeat: str = "",
+    by: Blocks = "instance",
+    alpha: float = 0.05,
+    against: str | None = None,
 ) -> str:
     """Return the page as HTML."""
     check_alpha(alpha)
@@ -44,9 +57,9 @@ def page(
     heading = (
         title or f"{counted(len(comparison.methods), 'method')} on {counted(len(comparison.instances), 'instance')}"
     )
-    verdicts = _verdicts(comparison, by, alpha)
+    verdicts = _verdicts(comparison, by, alpha, against)
     parts = [table("The verdict", (), verdicts, numbers=False), _summary(comparison), _failures(comparison)]
-    parts += [_measure(comparison, measure, by, alpha) for measure in measures_of(comparison)]
+    parts += [_measure(comparison, measure, by, alpha, against) for measure in measures_of(comparison)]
     parts.append(_repeat(comparison, repeat))
     body = "\n".join(parts)
     header = f'<header><p class="eyebrow">fedsched comparison</p><h1>{escape(heading)}</h1>'
@@ -55,10 +68,13 @@ def page(
     return document(heading, f'{header}\n<main class="comparison">{body}</main>', pictures=True)
 
 
-def _verdicts(comparison: Comparison, by: Blocks, alpha: float) -> list[tuple[str, str]]:
+def _verdicts(comparison: Comparison, by: Blocks, alpha: float, against: str | None) -> list[tuple[str, str]]:
     """Return a row for each measure: which method ranks first, and whether a test shows it."""
     return [
-        (measure.replace("_", " "), verdict_of(comparison, measure, by=by, alpha=alpha).replace("\n", " "))
+        (
+            measure.replace("_", " "),
+            verdict_of(comparison, measure, by=by, alpha=alpha, against=against).replace("\n", " "),
+        )
         for measure in measures_of(comparison)
     ]
 
@@ -88,7 +104,7 @@ def _failures(comparison: Comparison) -> str:
     return f'<div class="failed">{table("Failed runs: worse than any that did not", head, rows, numbers=False)}</div>'
 
 
-def _measure(comparison: Comparison, measure: str, by: Blocks, alpha: float) -> str:
+def _measure(comparison: Comparison, measure: str, by: Blocks, alpha: float, against: str | None) -> str:
     from fedsched.comparison.fronts import INDICATORS
 
     name = escape(measure)
@@ -101,7 +117,7 @@ def _measure(comparison: Comparison, measure: str, by: Blocks, alpha: float) -> 
             attempt(lambda: f"<p>{escape(str(replace(comparison.friedman(measure, by=by), reading='')))}.</p>"),
             attempt(lambda: svg(comparison.plot_ranks(measure, by=by, alpha=alpha), f"{measure}: ranks")),
             "<h3>Pairs</h3>",
-            attempt(lambda: _pairs(comparison.pairs(measure, by=by, alpha=alpha))),
+            attempt(lambda: _pairs(comparison.pairs(measure, by=by, against=against, alpha=alpha))),
             "<h3>Medians</h3>",
             scrolled(measure, replace(comparison.table(measure), facts=())._repr_html_()),
             "<h3>Performance profile</h3>",
@@ -134,7 +150,8 @@ def _pairs(found: Pairs) -> str:
     head = ("first", "second", "better / equal / worse", "p", "p after Holm", "A12", "the first is")
     holds = "these instances alone, an instance and a seed being a run" if found.of == "run" else "instances like these"
     blocks = counted(found.blocks, found.of)
-    about = f"Wilcoxon's signed-rank test over {blocks}, Holm's correction, α = {found.alpha:g}"
+    tested = counted(len(found.pairs), "pair")
+    about = f"Wilcoxon's signed-rank test over {blocks}, Holm's correction over {tested}, α = {found.alpha:g}"
     return table(about, head, rows, numbers=False) + (
         f"<p>What is shown holds for {holds}. A12 is the chance that the first is better than the second on the same "
         "instance; ½ is level.</p>"

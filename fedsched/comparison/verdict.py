@@ -19,22 +19,29 @@ if TYPE_CHECKING:
 ALIKE = 1e-9  # difference of average ranks that counts as rounding
 
 
-def in_brief(comparison: Comparison, measure: str | None, *, by: Blocks, alpha: float) -> str:
-    """Return a few lines: which method ranks first, whether a test shows it, failures, and the reading."""
+def in_brief(
+    comparison: Comparison, measure: str | None, *, by: Blocks, alpha: float, against: str | None = None
+) -> str:
+    """Return a few lines: which method ranks first, what tests show, failures, and the reading."""
     check_alpha(alpha)
     if not comparison.records:
         return str(comparison)
-    lines = verdict_of(comparison, measure, by=by, alpha=alpha).splitlines()
+    lines = verdict_of(comparison, measure, by=by, alpha=alpha, against=against).splitlines()
     if failed := comparison.failed:
         lines.append(f"{counted(len(failed), 'run')} failed and {'count' if len(failed) > 1 else 'counts'} as worst:")
         lines += failures(failed)
     return "\n".join(map(one_line, filter(None, [*lines, comparison.reading])))
 
 
-def verdict_of(comparison: Comparison, measure: str | None, *, by: Blocks, alpha: float) -> str:
-    """Return in two lines which method ranks first by a measure, and whether a test shows it."""
+def verdict_of(
+    comparison: Comparison, measure: str | None, *, by: Blocks, alpha: float, against: str | None = None
+) -> str:
+    """Return in two lines which method ranks first by a measure, and whether a test shows it.
+
+    With `against` the second line says what tests show of that method against each other one.
+    """
     scores = comparison.scores(measure, by=by)
-    return "\n".join(map(one_line, filter(None, (_ranking(scores), _tested(scores, alpha)))))
+    return "\n".join(map(one_line, filter(None, (_ranking(scores), _tested(scores, alpha, against)))))
 
 
 def failures(failed: Sequence[RunRecord]) -> list[str]:
@@ -65,22 +72,36 @@ def _ranking(scores: Scores) -> str:
     )
 
 
-def _tested(scores: Scores, alpha: float) -> str:
-    """Return whether Wilcoxon's tests of all pairs show the first method ahead; "" if there is one method."""
+def _tested(scores: Scores, alpha: float, against: str | None) -> str:
+    """Return what Wilcoxon's tests show of the first method, or of `against`, and the others; "" if there are none."""
     if len(scores.methods) < 2:
         return ""
     try:
-        tests = pairs(scores, alpha=alpha)
+        tests = pairs(scores, against=against, alpha=alpha)
     except TooFewRunsError as error:
         return f"No test shows a difference: {str(error).removeprefix('no test: ')}."
-    first, *others = scores.average_ranks()
-    ahead = [name for name in others if tests.verdict(first, name) == "ahead"]
-    how = f"(Wilcoxon over {counted(tests.blocks, tests.of)}, Holm's correction, alpha = {alpha:g})"
-    if not ahead:
-        return f"No test shows that {first} is better than another method {how}."
-    if len(ahead) == len(others):
-        return f"A test shows that {first} is better than every other method {how}."
-    return f"A test shows that {first} is better than {first_of(ahead)}, but not than the others {how}."
+    ranked = list(scores.average_ranks())
+    one = against or ranked[0]
+    found: dict[str, list[str]] = {"ahead": [], "behind": [], "no difference shown": []}
+    for name in ranked:
+        if name != one:
+            found[tests.verdict(one, name)].append(name)
+    of = counted(len(tests.pairs), "pair")
+    over = f"Wilcoxon over {counted(tests.blocks, tests.of)}, Holm's correction over {of}"
+    how = f"({over}, alpha = {alpha:g})"
+    rest = found.pop("no difference shown")
+    shown = {"better": found["ahead"], "worse": found["behind"]}
+    if len(rest) == len(ranked) - 1:
+        what = "is better than" if against is None else "differs from"
+        return f"No test shows that {one} {what} another method {how}."
+    said = " and ".join(
+        f"{word} than {'every other method' if len(names) == len(ranked) - 1 else first_of(names)}"
+        for word, names in shown.items() if names
+    )  # fmt: skip
+    if rest:
+        joined = "; none shows a difference to" if all(shown.values()) else ", but not than"
+        said += f"{joined} {first_of(rest)}"
+    return f"A test shows that {one} is {said} {how}."
 
 
 def columns_of(comparison: Comparison) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import sys
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from fedsched.comparison import Comparison
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 
 def level(methods: dict[str, float], instances: int) -> dict[tuple[str, str], list[float | None]]:
@@ -23,7 +25,7 @@ def test_a_winner_that_a_test_shows(makespans: Callable[..., Comparison]) -> Non
     """Tests that with ten instances the best is shown to be better than every other method."""
     ranked, tested = makespans(level({"a": 1.0, "b": 2.0, "c": 3.0}, 10)).summary().splitlines()
     assert ranked == "a ranks first of 3 methods on 10 instances by makespan: average rank 1.00, then b with 2.00."
-    how = "(Wilcoxon over 10 instances, Holm's correction, alpha = 0.05)"
+    how = "(Wilcoxon over 10 instances, Holm's correction over 3 pairs, alpha = 0.05)"
     assert tested == f"A test shows that a is better than every other method {how}."
 
 
@@ -32,8 +34,27 @@ def test_a_winner_over_some(makespans: Callable[..., Comparison]) -> None:
     values = level({"a": 1.0, "c": 30.0}, 10)
     values |= {(f"i{k}", "b"): [1.0 + k + (0.2 if k % 2 else -0.1)] for k in range(10)}
     tested = makespans(values).summary().splitlines()[1]
-    assert tested.startswith("A test shows that a is better than c, but not than the others (") or tested.startswith(
-        "A test shows that b is better than c, but not than the others (")  # fmt: skip
+    assert tested.startswith("A test shows that a is better than c, but not than b (") or tested.startswith(
+        "A test shows that b is better than c, but not than a (")  # fmt: skip
+
+
+def test_a_verdict_of_one_method_against_the_others(makespans: Callable[..., Comparison], tmp_path: Path) -> None:
+    """Tests that `against` tests fewer pairs, in the summary and on the page, and says both directions."""
+    found = makespans(level({"a": 1.0, "b": 2.0, "c": 3.0, "d": 2.0}, 10))
+    ranked, tested = found.summary(against="b").splitlines()
+    assert ranked.startswith("a ranks first of 4 methods")
+    how = "(Wilcoxon over 10 instances, Holm's correction over 3 pairs, alpha = 0.05)"
+    assert tested == f"A test shows that b is better than c and worse than a; none shows a difference to d {how}."
+    assert "is worse than every other method (" in found.summary(against="c")
+    assert "No test shows that" not in found.summary(against="a")
+    equal = makespans(level({"a": 1.0, "b": 1.0}, 10)).summary(against="b")
+    assert "No test shows that b differs from another method (" in equal
+    found.report(tmp_path / "page.html", against="b")
+    page = html.unescape((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert tested in page
+    assert "Holm's correction over 3 pairs" in page
+    with pytest.raises(ValueError, match="Unknown method 'e'"):
+        found.summary(against="e")
 
 
 def test_too_few_instances_show_nothing(makespans: Callable[..., Comparison]) -> None:

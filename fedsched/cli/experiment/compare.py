@@ -165,7 +165,7 @@ def command(
             say(f"fedsched: interrupted; {kept}.", err=True)
             return INTERRUPTED
     if report is not None:
-        found.report(report, by=by, repeat=f"fedsched {shlex.join(_arguments())}", alpha=alpha)
+        found.report(report, by=by, repeat=f"fedsched {shlex.join(_arguments())}", alpha=alpha, against=against)
     if json:
         print_json(as_json(found, against, by, alpha, written(out, report)) | {"instances": _read(instances)})
     else:
@@ -234,7 +234,7 @@ def summary(found: Comparison, against: str | None, by: Blocks, alpha: float) ->
 
     ranks = ", ".join(f"{name} {rank:.2f}" for name, rank in found.ranks(by=by).items())
     overall, pairs = _tests(found, against, by, alpha)
-    verdict = verdict_of(found, None, by=by, alpha=alpha)
+    verdict = verdict_of(found, None, by=by, alpha=alpha, against=against)
     lines = [verdict, str(found.table()), "", f"average ranks: {ranks}", str(overall), str(pairs)]
     return "\n".join(lines)
 
