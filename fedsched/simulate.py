@@ -56,7 +56,7 @@ __all__ = [
 
 def prepare(
     workload: AnyJobs,
-    cluster: AnyMachine,
+    cluster: AnyMachine | None = None,
     policy: PolicyName | str | Policy = "easy",
     *,
     placement: PlacementName | None = None,
@@ -89,7 +89,7 @@ def prepare(
     >>> run.advance(until=700).time, run.finished
     (600.0, 1)
     """
-    workload, cluster = nouns_of("simulate", workload, cluster, second="cluster")
+    workload, cluster = nouns_of("simulate", workload, cluster, second="cluster", may_be_left_out=True)
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to simulate.")
     workload = with_submits("simulate", workload, submits, origin("simulate", t0), some_run=running is not None)
@@ -227,7 +227,7 @@ def _on_shared_nodes(
 
 def simulate(
     workload: AnyJobs,
-    cluster: AnyMachine,
+    cluster: AnyMachine | None = None,
     policy: PolicyName | str | Policy | Slurm = "easy",
     *,
     sharing: NodeSharing | SharingName | None = None,
@@ -250,7 +250,8 @@ def simulate(
     ----------
     workload, cluster
         The jobs and the machine: a `Workload` and a `Federation`, or paths of their files. Jobs may also be a pandas
-        table or a list of `Job`; the machine may be one or several `Cluster`, or a number of nodes.
+        table or a list of `Job`; the machine may be one or several `Cluster`, or a number of nodes. Without it, it is
+        one cluster of as many nodes as the log says.
     policy
         A name of `POLICIES` ("fcfs", "easy", "easy-sjbf", "lookahead", "min-min", "wfp3-easy", …), `Rules`,
         `ListHeuristic`, or any object with a method `rules(workload, federation)`; `Rolling`, or any other
@@ -304,7 +305,7 @@ def simulate(
     >>> fs.simulate(fs.Workload(submit=[0, 0], tasks=[4, 4], runtime=[600, 900]), 4, "sjf").start
     array([  0., 600.])
     """
-    workload, cluster = nouns_of("simulate", workload, cluster, second="cluster")
+    workload, cluster = nouns_of("simulate", workload, cluster, second="cluster", may_be_left_out=True)
     if is_slurm(policy) or sharing is not None:
         reading = reading.but(
             same_time=same_time,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from fedsched.core.errors import OutputError, shown, unknown_name
+from fedsched.core.errors import FederationError, OutputError, shown, unknown_name
 from fedsched.core.lazy import lazily
 from fedsched.io.files import COMPRESSION_SUFFIXES, STDIN
 from fedsched.io.swf import WHOLE_JOBS
@@ -372,6 +372,11 @@ def read_federation(path: str | PathLike[str], format: str | None = None) -> Fed
         from fedsched.io.platforms import openb
 
         return openb.read_nodes(path)
+    if format is None and plain_suffix(path) in FORMATS:
+        raise FederationError(
+            f"{path}: a log, which describes no machine; give fs.Federation.of(64) or a number of nodes (fedsched: "
+            "--nodes 64), or leave it out: then the log's own number of nodes is taken, if it says one."
+        )
     from fedsched.io.platforms import toml
 
     return toml.read_federation(path)

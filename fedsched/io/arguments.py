@@ -13,7 +13,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, TypeVar
 
-from fedsched.core.errors import shown
+from fedsched.core.errors import TraceError, shown
+from fedsched.core.text import one_line
 from fedsched.core.values import digits_of, whole
 from fedsched.model.jobs.job import Job
 from fedsched.model.jobs.workload import Workload
@@ -30,10 +31,14 @@ _OF_JOBS = "a Workload, a file of one ('log.swf'), or a table with the columns s
 _OF_NODES = "a Federation, as Federation.of(64, 128), a file of one ('site.toml'), or a number of nodes"
 
 
-def nouns_of(call: str, workload: object, federation: object, *, second: str) -> tuple[Workload, Federation]:
+def nouns_of(
+    call: str, workload: object, federation: object, *, second: str, may_be_left_out: bool = False
+) -> tuple[Workload, Federation]:
     """Return a call's first two arguments as a workload and a federation; raise a TypeError if they are swapped.
 
-    `call` is the function's name, and `second` its name for the argument with the machine; both are for errors.
+    A machine that may be left out, and is None, is one cluster of the log's own number of nodes; raise a TraceError if
+    the log does not say it. `call` is the function's name, and `second` its name for the argument with the machine;
+    both are for errors.
     """
     if isinstance(workload, Workload) and isinstance(federation, Federation):
         return workload, federation
@@ -42,7 +47,13 @@ def nouns_of(call: str, workload: object, federation: object, *, second: str) ->
             f"{call}: workload={_shown(workload)} is a machine, and {second}={_shown(federation)} are jobs; "
             f"the jobs come first: {call}(workload, {second})."
         )
-    return workload_of(call, "workload", workload), federation_of(call, second, federation)
+    jobs = workload_of(call, "workload", workload)
+    if federation is None and may_be_left_out:
+        if not jobs.nodes:
+            why = "does not say how many nodes its machine has"
+            raise TraceError(f"{call}: {one_line(jobs.name)}: the log {why}; give it, as {second}=64.")
+        federation = jobs.nodes
+    return jobs, federation_of(call, second, federation)
 
 
 def noun_of(call: str, field: str, given: object, kind: type[Noun], give: str) -> Noun:

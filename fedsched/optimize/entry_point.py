@@ -68,7 +68,7 @@ ISLANDS = 4  # with an executor, by default; a fixed number, so that results are
 
 def optimize(
     workload: AnyJobs,
-    cluster: AnyMachine,
+    cluster: AnyMachine | None = None,
     objectives: ObjectiveName | str | Cost | Sequence[ObjectiveName | str | Cost] | None = None,
     method: MethodName | str = "auto",
     seconds: float | None = None,
@@ -111,7 +111,8 @@ def optimize(
     Parameters
     ----------
     workload, cluster
-        The jobs, and the machine: objects, or as in `simulate` their files' paths, a table, or a number of nodes.
+        The jobs, and the machine: objects, or as in `simulate` their files' paths, a table, or a number of nodes; by
+        default as many nodes as the log says.
     objectives
         What to minimise: names of metrics, or functions of all metrics; by default the objectives of the method.
     method
@@ -174,7 +175,7 @@ def optimize(
     >>> result.gap() >= 0
     True
     """
-    workload, cluster = nouns_of("optimize", workload, cluster, second="cluster")
+    workload, cluster = nouns_of("optimize", workload, cluster, second="cluster", may_be_left_out=True)
     aims = None if objectives is None else Objectives.of(objectives, weights)
     shared = None if sharing is None else NodeSharing.of(sharing)
     if method == "auto" and (deadline is not None or shared is not None or (aims is not None and aims.uncompiled)):

@@ -192,7 +192,7 @@ MISTAKES = {
     "info broken.xml": "not valid XML",
     "info page.xml": "a <html>, not a <platform>",
     "info none.xml": "there is no host to run jobs on",
-    "simulate good.csv --federation good.csv": "not valid TOML",
+    "simulate good.csv --federation good.csv": "a log, which describes no machine",
     "simulate good.csv --federation one.toml": "exceeds the federation's 1 node;",
     "simulate good.csv --federation gone.toml": "there is no such file",
     # What the parser meets.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import fedsched as fs
 from fedsched import gang, generate, market, report
 from fedsched.bounds import exact, exact_front, lower_bounds
 from fedsched.core.errors import nearest, unknown_name
+from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -118,7 +120,7 @@ def test_every_verb_says_what_a_workload_is(name: str, jobs: Any) -> None:
 
 
 @pytest.mark.parametrize("name", EVERY_VERB)
-@pytest.mark.parametrize("machine", [None, 4.0, True, [4, 8]])
+@pytest.mark.parametrize("machine", [4.0, True, [4, 8]])
 def test_every_verb_says_what_a_machine_is(name: str, machine: Any) -> None:
     """What is no machine is named with the argument, as it was given, beside what is one."""
     second = "federation" if name not in ("simulate", "optimize") else "cluster"
@@ -277,3 +279,21 @@ def test_what_is_no_noun_is_refused_where_files_and_pages_are_written(call: Call
     """A path in place of jobs, and a number or nothing in place of schedules, are named with what to give."""
     with pytest.raises(TypeError, match=said):
         call()
+
+
+def test_a_log_is_no_machine_and_brings_its_own(tmp_path: Path) -> None:
+    """Tests that a log named as a machine is refused with the cure, and that without a machine its own is taken."""
+    log = replace(JOBS, nodes=4)
+    for name in ("own.swf", "own.csv", "own.json"):
+        fs.write(log, tmp_path / name)
+        with pytest.raises(fs.errors.FederationError, match=r"a log, which describes no machine; give fs.Federation"):
+            fs.read_federation(tmp_path / name)
+    assert fs.simulate(log).start.tolist() == fs.simulate(log, 4).start.tolist()
+    assert fs.simulate(log, policy="sjf").federation.nodes == 4
+    assert prepare(log).federation.nodes == 4
+    assert fs.optimize(log, evaluations=5).federation.nodes == 4
+    with pytest.raises(TypeError, match="federation=None is no machine"):
+        lower_bounds(log, None)
+    for call in (fs.simulate, fs.optimize, prepare):
+        with pytest.raises(fs.errors.TraceError, match=r"does not say how many nodes its machine has; .*cluster=64"):
+            call(JOBS)
