@@ -56,3 +56,17 @@ def test_it_is_said_wherever_a_result_is_shown(
     dense.write("dense.csv")
     assert cli.run(["simulate", "dense.csv", "--nodes", "20"]) == 0
     assert capsys.readouterr().out.count(line) == 1
+
+
+def test_generated_jobs_are_told_apart_from_recorded_ones(tmp_path: Path) -> None:
+    """Tests that a summary names the model and seeds of jobs that no cluster recorded, also after a file."""
+    made = fs.generate.lublin(50, 16, seed=3).with_estimates("tsafrir", seed=4)
+    line = str(made).splitlines()[1]
+    assert line.startswith("generated, not recorded: lublin(jobs=50, nodes=16, ")
+    assert line.endswith("seed=3); estimates: tsafrir, maximum=None, seed=4")
+    fs.write(made, tmp_path / "made.swf")
+    fs.write(made, tmp_path / "made.csv")
+    for name in ("made.swf", "made.csv"):
+        assert line in str(fs.read(tmp_path / name).head(20))
+    assert "generated, not recorded: lublin" in str(fs.read("sample"))
+    assert "generated" not in str(JOBS)

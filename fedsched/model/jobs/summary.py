@@ -24,6 +24,7 @@ def summary(workload: Workload) -> str:
     if not len(w):
         return f"{name}: no jobs"
     lines = [f"{name}: {counted(len(w), 'job')} submitted in {duration(float(np.ptp(w.submit)))}"]
+    lines += _generated(w)
     if w.nodes and np.ptp(w.submit) > 0:
         lines.append(f"machine: {counted(w.nodes, 'node')}, offered load {w.load():.2f}")
     lines.append(
@@ -53,6 +54,18 @@ def summary(workload: Workload) -> str:
         lines.append(one_line(sentence(facts)))
     lines += implausible_lines(w)
     return "\n".join(lines)
+
+
+MADE = ("generated: ", "estimates: ", "scale_load(")  # steps that make jobs, as the header and the history say them
+
+
+def _generated(workload: Workload) -> list[str]:
+    """Return a line that says how the jobs were generated, or none if they were not."""
+    notes = (text.removeprefix("fedsched: ") for _, text in workload.header if text.startswith("fedsched: "))
+    steps = [step for step in (*notes, *workload.history) if step.startswith(MADE)]
+    if not any(step.startswith(MADE[0]) for step in steps):
+        return []
+    return [one_line(f"generated, not recorded: {'; '.join(step.removeprefix(MADE[0]) for step in steps)}")]
 
 
 def _estimates(workload: Workload) -> str:
