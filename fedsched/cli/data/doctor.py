@@ -31,6 +31,8 @@ FIRST = ("--json",)  # in the short help
 def command(*, json: options.Json = False) -> int:
     """Check this installation: versions, machine, kernel cache, a self-test; exit with 1 if a check fails.
 
+    The self-test keeps what it compiles in the cache's folder, which it makes if there is none.
+
     Examples
     --------
     fedsched doctor
