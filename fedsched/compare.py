@@ -91,7 +91,8 @@ def compare(
     path
         A file to which each run is added as it ends, as one line of JSON. Another call with it runs only what is
         missing; a line that a kill left half-written is run again. A method that is an object runs again if its class
-        or its simple attributes have changed; after a change elsewhere, take a new file.
+        or its simple attributes have changed, one that another package offers if that has another version. After a
+        change elsewhere, take a new file.
     executor
         Any `concurrent.futures.Executor`; runs are its tasks. None: runs are made one after the other in this process.
         If the executor loses runs, the others go on, and the error at the end names the first lost one.

@@ -103,9 +103,10 @@ def describe(error: BaseException) -> str:
         return f"{where}: {error.strerror}{CURES.get(error.errno or 0, '')}."
     if isinstance(error, MemoryError):
         return f"There is not enough memory{f' ({text})' if text else ''}; use fewer jobs, or a larger machine."
+    notes = [note for note in getattr(error, "__notes__", ()) if "\n" not in note]  # where a plugin went wrong
     if isinstance(error, FedschedError | ValueError | TypeError) and text:
-        return text
-    return f"{type(error).__name__}: {text} (unexpected; --debug shows where)"
+        return f"{text} ({'; '.join(notes)})" if notes else text
+    return f"{type(error).__name__}: {text} ({'; '.join(['unexpected', *notes])}; --debug shows where)"
 
 
 def _complain(text: str, status: int = FAILED) -> int:

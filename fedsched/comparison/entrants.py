@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast, runtime_checkable
 
-import numpy as np
-
+from fedsched.comparison.code import hash_of
 from fedsched.comparison.instances import Instance
 from fedsched.core.errors import InfeasibleError
 from fedsched.core.plugins import METHODS as OF_METHODS
@@ -20,6 +17,7 @@ from fedsched.optimize.baselines import baseline_schedule, bound_on, bounds_of, 
 from fedsched.optimize.entry_point import SEEDS
 from fedsched.optimize.searching import versions
 from fedsched.policies import POLICIES, Rules, check_policy_name
+from fedsched.policies.named import policy_release
 from fedsched.search.methods.methods import ALIASES, METHODS, method_named
 from fedsched.search.problem.objectives import Objectives, signs_of
 from fedsched.search.problem.shared import problem_for
@@ -174,6 +172,11 @@ class SearchEntrant:
         return method_named(self.method).maker, self.seeds
 
     @property
+    def releases(self) -> tuple[str, ...]:
+        """Return the names and versions of the packages that offer the search and baselines that fedsched has not."""
+        return tuple(filter(None, (method_named(self.method).release, *map(policy_release, self.baselines or ()))))
+
+    @property
     def method(self) -> str:
         """Return the search's name without its seeds."""
         return self.name.partition(":")[0]
@@ -249,6 +252,13 @@ class PolicyEntrant:
         policy = POLICIES.get(self.name.lower())
         return repr(replace(policy, name="")) if isinstance(policy, Rules) else self.name.lower()
 
+    @property
+    def releases(self) -> tuple[str, ...]:
+        """Return the name and version of the package that offers the policy; nothing for fedsched's own."""
+        if self.policy is not None:
+            return tuple(getattr(self.policy, "releases", ()))
+        return tuple(filter(None, (policy_release(self.name),)))
+
     def run(self, instance: Instance, seed: int, budget: Budget) -> Outcome:
         """Return the values of the policy's one schedule."""
         name = self.name if self.policy else self.name.lower()
@@ -271,7 +281,7 @@ class PolicyEntrant:
             evaluations=1,
             seconds=seconds,
             stop_reason="policy",
-            versions=versions(),
+            versions=versions(*self.releases),
         )
 
 
@@ -303,20 +313,12 @@ def policy_entrant(policy: Policy) -> PolicyEntrant:
 
 
 def code_of(entrant: Entrant) -> str:
-    """Return a hash by which to see that an entrant of the user's has changed; "" for methods that are named.
+    """Return a text by which to see that an entrant has changed; "" for methods of fedsched's own that are named.
 
-    It covers the text of the class, and attributes that are numbers, texts, arrays or tuples of these.
+    For names that another package offers it is the package's name and version. For an object of the user's it is a
+    hash of the text of the class, and of attributes that are numbers, texts, arrays or tuples of these.
     """
+    releases = [str(one) for one in getattr(entrant, "releases", ())]
     if isinstance(entrant, SearchEntrant) or type(entrant).__module__.startswith("fedsched."):
         entrant = getattr(entrant, "policy", None)  # type: ignore[assignment]
-        if entrant is None:
-            return ""
-    names = dict.fromkeys([*getattr(entrant, "__dict__", ()), *getattr(type(entrant), "__slots__", ())])
-    values = {name: getattr(entrant, name, None) for name in names}
-    told = [f"{name}={value!r}" for name, value in values.items() if isinstance(value, (int, float, str, tuple))]
-    arrays = [value.tobytes() for value in values.values() if isinstance(value, np.ndarray)]
-    try:
-        text = inspect.getsource(type(entrant))
-    except (OSError, TypeError):  # typed at a prompt
-        text = ""
-    return hashlib.sha256(b"".join([text.encode(), *map(str.encode, told), *arrays])).hexdigest()[:12]
+    return ", ".join([*releases, *([] if entrant is None else [hash_of(entrant)])])

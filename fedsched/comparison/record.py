@@ -87,7 +87,7 @@ class RunRecord:
     clairvoyant: bool = False  # the method knew submissions in advance, as no policy does
     deterministic: bool = False  # every seed gives the same, so that one run stands for all
     history: tuple[tuple[float, ...], ...] = ()  # evaluations, seconds, the first objective's best value from then on
-    code: str = ""  # a hash of the method's class and simple attributes if it is an object of the user's
+    code: str = ""  # of an object: a hash of its class and simple attributes; of another package's name: its version
 
     def __str__(self) -> str:
         return one_line(f"the run of {self.method} on {self.instance}, seed {self.seed}")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from os import PathLike
 
-    from fedsched.comparison.record import Blocks, Comparison, RunRecord
+    from fedsched.comparison.record import Blocks, Comparison
     from fedsched.comparison.statistics import Pairs
 
 
@@ -160,10 +160,11 @@ def _pairs(found: Pairs) -> str:
 
 def _repeat(comparison: Comparison, repeat: str) -> str:
     records = comparison.records
-    versions = [text for text in dict.fromkeys(_versions(record) for record in records) if text]
-    mixed = "<p>The runs were made by more than one version; compare with care.</p>" if len(versions) > 1 else ""
+    versions = [*dict.fromkeys(pair for record in records for pair in record.versions.items())]
+    several = len({name for name, _ in versions}) < len(versions)
+    mixed = "<p>The runs were made by more than one version; compare with care.</p>" if several else ""
     same = "the same runs" if records[0].seconds_allowed is None else "runs alike, as far as seconds can be repeated"
-    made = escape("; ".join(versions)) or "unknown versions"
+    made = escape(", ".join(f"{name} {version}" for name, version in versions)) or "unknown versions"
     fingerprints = {record.instance: record.fingerprint for record in records}
     return "\n".join(
         [
@@ -173,10 +174,6 @@ def _repeat(comparison: Comparison, repeat: str) -> str:
             table("Instances", ("instance", "fingerprint"), list(fingerprints.items()), numbers=False),
         ]
     )
-
-
-def _versions(record: RunRecord) -> str:
-    return ", ".join(f"{name} {version}" for name, version in record.versions.items())
 
 
 def _code(comparison: Comparison) -> str:

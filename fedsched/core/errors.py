@@ -179,6 +179,7 @@ def unknown_name(
     meant: str | None = None,
     usual: Sequence[str] = (),
     listed: str = "",
+    otherwise: str = "",
 ) -> UnknownNameError:
     """Return the error for an unknown name, not raised; it offers the nearest known name and lists all or some.
 
@@ -192,6 +193,8 @@ def unknown_name(
         The names that are shown if there are many and none is near.
     listed
         Where all names are listed, if there are many.
+    otherwise
+        A sentence at the end if no known name is near.
     """
     names = sorted(known)
     if isinstance(name, str) and len(name) > LONG_NAME:  # from a damaged file, not a typing error
@@ -200,11 +203,12 @@ def unknown_name(
     if meant is not None:
         near = [meant, *(one for one in near if one != meant)]
     hint = f" Did you mean {near[0]!r}?" if near else ""
+    last = f" {otherwise}" if otherwise and not near else ""
     if len(names) <= SHORT_LIST:
-        return UnknownNameError(f"Unknown {kind} {name!r}.{hint} Known: {shortened(', '.join(names), 1000)}.")
+        return UnknownNameError(f"Unknown {kind} {name!r}.{hint} Known: {shortened(', '.join(names), 1000)}.{last}")
     shown = near or list(usual or names[:6])
     rest = len(names) - len(shown)
     where = f" ({listed})" if listed else ""
     return UnknownNameError(
-        f"Unknown {kind} {name!r}.{hint} Known: {shortened(', '.join(shown), 1000)} and {rest} more{where}."
+        f"Unknown {kind} {name!r}.{hint} Known: {shortened(', '.join(shown), 1000)} and {rest} more{where}.{last}"
     )

@@ -5,12 +5,13 @@ Packages are looked at only if fedsched itself does not know a name.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn
 
-from fedsched.core.errors import PluginError, shortened, unknown_name
+from fedsched.core.errors import PluginError, UnknownNameError, shortened, unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable, Iterator
     from importlib.metadata import EntryPoint
 
 METHODS = "fedsched.methods"
@@ -35,7 +36,7 @@ def plugin(kind: str, group: str, name: str, known: Iterable[str]) -> tuple[Entr
     """
     there = offered(group)
     if name.lower() not in there:
-        raise unknown_name(kind, name, [*known, *there])
+        raise unknown_or_missing(kind, name, [*known, *there])
     one, *others = there[name.lower()]
     if others:
         packages = " and ".join(sorted(package_of(each) for each in (one, *others)))
@@ -51,8 +52,43 @@ def package_of(one: EntryPoint) -> str:
     return one.dist.name if one.dist is not None else "of an unknown name"
 
 
+def release_of(one: EntryPoint) -> str:
+    """Return the name and version of the distribution that offers an entry point, as "mypackage 1.2"."""
+    return "unknown ?" if one.dist is None else f"{one.dist.name} {one.dist.version}"
+
+
+def release_with(group: str, name: str, known: Container[str]) -> str:
+    """Return the name and version of the package that offers a name; "" if fedsched itself knows it, or no package.
+
+    `known` are fedsched's own names, in lower case.
+    """
+    there = [] if name.lower() in known else offered(group).get(name.lower(), [])
+    return ", ".join(release_of(one) for one in there)
+
+
+MISSING = "If another package offers it, install that package."
+
+
+def unknown_or_missing(kind: str, name: str, known: Iterable[str]) -> UnknownNameError:
+    """Return the error for a name that neither fedsched nor an installed package knows, not raised."""
+    return unknown_name(kind, name, known, otherwise=MISSING)
+
+
 def refuse(kind: str, one: EntryPoint, why: str, cause: Exception | None = None) -> NoReturn:
     """Raise a PluginError: this plugin does not work, for the reason `why`; the message names the package."""
-    raise PluginError(
-        f"{kind} {one.name!r} of package {package_of(one)} {why}; update or uninstall that package."
-    ) from cause
+    raise broken(f"{kind} {one.name!r} of package {package_of(one)}", why) from cause
+
+
+@contextmanager
+def noted(part: str, offer: str) -> Iterator[None]:
+    """A context that adds a note to an error raised in it: in which part of what another package offers it was."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"in {part} of {offer}")
+        raise
+
+
+def broken(offer: str, why: str) -> PluginError:
+    """Return the error, not raised, for what another package offers and does not work; `offer` names it."""
+    return PluginError(f"{offer} {why}; update or uninstall that package.")

@@ -62,6 +62,21 @@ def _apart(tree: Plain, arrays: list[bytes]) -> Any:
     return tree
 
 
+def unplain(tree: object, where: str = "") -> str:
+    """Return what the first value is that `pack` cannot save, and where; "" if the tree is plain data."""
+    if isinstance(tree, np.ndarray):
+        return "" if tree.dtype.name in KINDS else f"{where}, an array of {tree.dtype},"
+    if isinstance(tree, dict):
+        odd = next((name for name in tree if not isinstance(name, str)), "")
+        inner = (unplain(value, f"{where}[{name!r}]") for name, value in tree.items())
+        return f"{where}, with the name {odd!r}," if odd != "" else next(filter(None, inner), "")
+    if isinstance(tree, list | tuple):
+        return next(filter(None, (unplain(value, f"{where}[{k}]") for k, value in enumerate(tree))), "")
+    if tree is None or isinstance(tree, bool | int | float | str):
+        return ""
+    return f"{where} of type {type(tree).__module__}.{type(tree).__name__}".replace("builtins.", "")
+
+
 def _narrowed(array: NDArray[np.generic]) -> NDArray[np.generic]:
     if array.dtype.name not in KINDS:
         raise TypeError(f"an array of {array.dtype} has no place in a tree; it holds {', '.join(KINDS)}.")

@@ -29,7 +29,7 @@ from fedsched.optimize.searching import (
     warm_up,
 )
 from fedsched.search.encoding.delays import refuse_slack
-from fedsched.search.methods.methods import METHODS, method_named
+from fedsched.search.methods.methods import METHODS, is_method, method_named
 from fedsched.search.problem.deadline import latest_makespan, puts_off, slack_until
 from fedsched.search.problem.objectives import Objectives
 from fedsched.search.problem.shared import BASELINES as ON_SHARED_NODES
@@ -180,6 +180,7 @@ def optimize(
     shared = None if sharing is None else NodeSharing.of(sharing)
     if method == "auto" and (deadline is not None or shared is not None or (aims is not None and aims.uncompiled)):
         method = "ga" if aims is not None and len(aims.names) == 1 else "moga"
+    _refuse_seeds_in(method)
     info = method_named(method).encoded(encoding)
     rules = _rules(stop, seconds=seconds, evaluations=evaluations, target=target, jobs=package or len(workload))
     if seconds is not None:
@@ -264,13 +265,22 @@ def optimize(
             tiny_problem(search)
         problem = problem_of(search, workload, cluster, running=running)
         how = info.title if search.alone else f"{info.title} × {islands}"
-        saved = Checkpoint(checkpoint, problem, f"{how}, package={package}", seed, islands=islands)
+        saved = Checkpoint(
+            checkpoint, problem, f"{how}, package={package}", seed, islands=islands, releases=search.releases
+        )
         with clock.warming_up():
-            warm_up(search, problem)
+            warm_up(search, problem, saves=saved.saves)
         if package is None:
             found = search_once(search, problem, saved, clock, initial=initial)
             return shielded_from_interrupt(lambda: result_of(found, search, clock))
         return optimize_in_packages(search, problem, package, saved, clock)
+
+
+def _refuse_seeds_in(method: str) -> None:
+    """Raise ValueError for a name of `compare`, such as "ga:random", and say how `optimize` takes it."""
+    name, colon, seeds = method.partition(":") if isinstance(method, str) else ("", "", "")
+    if colon and seeds.lower() in SEEDS and is_method(name):
+        raise ValueError(f"method={method!r} is for compare; here give method={name!r}, seeds={seeds.lower()!r}.")
 
 
 def _baselines(given: Sequence[str] | None, jobs: int, *, shared: bool) -> tuple[str, ...]:

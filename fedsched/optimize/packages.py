@@ -301,7 +301,7 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
         evaluations=sum(result.evaluations for result in done),
         seconds=before + sum(result.seconds for result in done),
         stop_reason=reason,
-        versions=versions(),
+        versions=versions(*search.releases),
         packages=len(packages),
         islands=search.islands,
         running=whole.running,

@@ -22,7 +22,9 @@ from fedsched.model.schedule.metrics import NAMES
 from fedsched.model.time.downtimes import Downtime
 from fedsched.optimize.baselines import MOST_SEEDS, bound_on, first_plans, measured, reference_of, yardsticks
 from fedsched.optimize.result import Baseline, Front, PlannedQueue, Result
+from fedsched.policies.named import policy_release
 from fedsched.search.methods.islands import Archipelago
+from fedsched.search.methods.methods import Offered
 from fedsched.search.problem.deadline import refuse_late, refuse_unreachable
 from fedsched.search.problem.objectives import Objectives, lateness
 from fedsched.search.problem.shared import problem_for
@@ -73,6 +75,11 @@ class Search:
     def alone(self) -> bool:
         """Return whether the search is a single one in this process, without islands or an executor."""
         return self.islands == 1 and self.executor is None
+
+    @property
+    def releases(self) -> tuple[str, ...]:
+        """Return the names and versions of the packages that offer the method and baselines that fedsched has not."""
+        return tuple(filter(None, (self.info.release, *map(policy_release, self.baselines))))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,14 +146,17 @@ def tiny_problem(search: Search, like: SearchProblem | None = None) -> SearchPro
     )
 
 
-def warm_up(search: Search, like: SearchProblem) -> None:
-    """Compile and import what the method needs for a problem, by searches of three jobs, outside of any budget."""
+def warm_up(search: Search, like: SearchProblem, *, saves: bool = False) -> None:
+    """Compile and import what the method needs for a problem, by searches of three jobs, outside of any budget.
+
+    If a method of another package will be saved (`saves`) or sent to islands, its state is tried too.
+    """
     problem = tiny_problem(search, like)
     if search.settings.seconds is not None:
         yardsticks(problem, ("fcfs",), Clock(None))
     reference, seeds = np.ones(len(search.objectives.names)), structured_seeds(problem, limit=MOST_SEEDS)
     run = Run(problem, 0, [MaxEvaluations(WARMING * search.info.sides)], reference, seeds, 0.0 * reference)
-    drive(run, search.info.make(run))
+    drive(run, search.info.make(run), after_step=_tried(search.info) if saves or not search.alone else None)
     if search.settings.seconds is not None and search.executor is not None:  # its workers start now, and load the same
         rules: list[StoppingRule] = [MaxEvaluations(100 * search.islands), MaxSeconds(AMPLE)]
         run = Run(problem, 0, rules, reference, run.seeds, run.bounds, cut_at=AMPLE)
@@ -154,6 +164,16 @@ def warm_up(search: Search, like: SearchProblem) -> None:
         islands.executor = search.executor
         with suppress(Exception):  # errors are reported by the search itself
             islands.step(run)
+
+
+def _tried(info: MethodInfo) -> Callable[[Run, Method], None]:
+    """Return what checks a method's state after its first step; fedsched's own methods are not checked."""
+
+    def check(run: Run, method: Method) -> None:
+        if run.steps == 1 and isinstance(method, Offered):
+            method.check_state(info, run)
+
+    return check
 
 
 # ---- the search -----------------------------------------------------------------------------------------------------
@@ -268,7 +288,7 @@ def result_of(found: Found, search: Search, clock: Clock) -> Result:
         evaluations=run.evaluations,
         seconds=run.seconds,
         stop_reason=found.reason,
-        versions=versions(),
+        versions=versions(*search.releases),
         islands=search.islands,
         running=problem.running,
         left_out=measures.left_out,
@@ -278,8 +298,8 @@ def result_of(found: Found, search: Search, clock: Clock) -> Result:
     return result.keep(problem)
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of fedsched, Python, NumPy and Numba, by name."""
+def versions(*releases: str) -> dict[str, str]:
+    """Return the versions of fedsched, Python, NumPy and Numba, by name, and those of other packages' `releases`."""
     import numba
 
     return {
@@ -287,6 +307,7 @@ def versions() -> dict[str, str]:
         "python": platform.python_version(),
         "numpy": np.__version__,
         "numba": numba.__version__,
+        **dict(one.rsplit(" ", 1) for one in releases),
     }
 
 

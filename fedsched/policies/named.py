@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from fedsched.core.errors import FedschedError, shortened, unknown_name
 from fedsched.core.own_files import is_own, own_object
+from fedsched.core.plugins import MISSING, offered, plugin, refuse, release_with
 from fedsched.core.plugins import POLICIES as GROUP
-from fedsched.core.plugins import offered, plugin, refuse
 from fedsched.core.text import one_line
 from fedsched.policies.list_heuristics import HEURISTICS, assign
 
@@ -287,7 +287,12 @@ def check_policy_name(name: str, *, kind: str = "policy", also: Iterable[str] = 
             f"--method of fedsched compare; else give an object, or a name that a package offers (entry point {GROUP})."
         )
     known = {*POLICIES, *also, *offered(GROUP)}
-    raise unknown_name(kind, name, known, meant=MEANT.get(name.lower()), usual=USUAL, listed=LISTED)
+    raise unknown_name(kind, name, known, meant=MEANT.get(name.lower()), usual=USUAL, listed=LISTED, otherwise=MISSING)
+
+
+def policy_release(name: str) -> str:
+    """Return the name and version of the package that offers a policy, as "mypackage 1.2"; "" for fedsched's own."""
+    return release_with(GROUP, name, POLICIES)
 
 
 def offered_policy(name: str) -> Policy:

@@ -165,6 +165,10 @@ def test_mixed_versions_are_said(run_of: Callable[..., Any]) -> None:
     runs = tuple(run_of("x", "a", seed, [1.0], versions={"toy": str(seed)}) for seed in range(2))
     assert "more than one version" in page(Comparison(runs))
     assert "more than one version" not in page(Comparison(runs[:1]))
+    other = run_of("x", "b", 0, [1.0], versions={"toy": "0", "package": "2"})
+    alike = page(Comparison((runs[0], other)))  # a method of another package beside one of ours
+    assert "more than one version" not in alike
+    assert "Made with toy 0, package 2." in alike
 
 
 def test_a_page_that_cannot_be_written_is_an_error(single: Comparison, tmp_path: Path) -> None:

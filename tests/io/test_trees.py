@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedsched.io.trees import Saved, UnfitError, pack, unpack
+from fedsched.io.trees import Saved, UnfitError, pack, unpack, unplain
 
 
 def bytes_of(header: object, numbers: bytes = b"") -> bytes:
@@ -78,6 +78,18 @@ def objects(path: Path) -> bytes:
     stream = io.BytesIO()
     np.savez(stream, a=np.array([Payload(path)], dtype=object))
     return stream.getvalue()
+
+
+@pytest.mark.parametrize(("tree", "words"), [
+    ({"a": [1, 2.5, None, "b", True, (1, 2)], "c": np.zeros(2)}, ""),
+    ({"a": [{"b": {1}}]}, "state['a'][0]['b'] of type set"),
+    ({"a": np.int64(1)}, "state['a'] of type numpy.int64"),
+    ({"a": {2: 1}}, "state['a'], with the name 2,"),
+    ({"a": np.zeros(2, dtype=np.float32)}, "state['a'], an array of float32,"),
+])  # fmt: skip
+def test_what_is_no_plain_data_is_named(tree: Any, words: str) -> None:
+    """Tests that the first value that no file holds is told with its place."""
+    assert unplain(tree, "state") == words
 
 
 def test_nothing_is_run(tmp_path: Path) -> None:

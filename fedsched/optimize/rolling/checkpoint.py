@@ -77,7 +77,8 @@ class RunFile:
         except UnfitError as error:
             raise self._file.refusal(f"not a checkpoint as a rolling run leaves it ({error})") from None
         raise self._file.refusal(
-            "the checkpoint of another run (other jobs, federation, settings or policy)", others=True
+            "the checkpoint of another run (other jobs, federation, settings, policy, or version of its package)",
+            others=True,
         )
 
     def save_sometimes(self, run: Simulation, memory: dict[str, float]) -> None:
@@ -193,7 +194,8 @@ def _key(policy: Rolling, run: Simulation) -> str:
     own = (run.plan.caps, run.plan.cap_row, *run.running())
     if isinstance(run, SharedRun):
         own = (*own, *_sharing_key(run))
-    return key_of(repr(replace(policy, checkpoint=None)), (*parts_of(run.problem), *own))
+    words = "".join((repr(replace(policy, checkpoint=None)), *policy.releases))
+    return key_of(words, (*parts_of(run.problem), *own))
 
 
 def _allocations_of(run: SharedRun) -> dict[str, Plain]:

@@ -117,6 +117,11 @@ class Rolling:
         """Return the least simulated seconds between two plans; 0 with every="change"."""
         return 0.0 if isinstance(self.every, str) else float(self.every)
 
+    @property
+    def releases(self) -> tuple[str, ...]:
+        """Return the name and version of the package that offers the method; nothing for fedsched's own."""
+        return tuple(filter(None, (method_named(self.method).release,)))
+
     def rules(self, workload: Workload, federation: Federation) -> Rules:
         """Return the rules that apply until the first plan: EASY, first come first served.
 

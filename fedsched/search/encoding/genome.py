@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PlanLayout(Layout):
-    """The parts of a plan's row of whole numbers, for J jobs and G node groups, in this order.
+    """The parts of a plan's row of whole numbers (int64), for J jobs and G node groups, in this order.
 
     - J rows of the workload: the queue order.
-    - J × G caps: how many nodes of each group a job may use.
+    - J × G caps: how many nodes of each group a job may use, at most its tasks; 0 forbids the group.
     - Two numbers: the dispatch rule and the placement rule, of `fedsched.engine.codes`.
     - J indices of the jobs' shapes, if plans choose shapes.
     - J delays in seconds, if plans delay jobs.

@@ -7,15 +7,16 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from fedsched.core.errors import shortened, unknown_name
+from fedsched.core.errors import PluginError, shortened, unknown_name
 from fedsched.core.plugins import METHODS as GROUP
-from fedsched.core.plugins import offered, plugin, refuse
+from fedsched.core.plugins import broken, noted, offered, plugin, refuse, release_of
+from fedsched.io.trees import KINDS, Saved, UnfitError, pack, unpack, unplain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from fedsched.engine.arrays.structs import Floats, Ints
-    from fedsched.io.trees import Plain, Saved
+    from fedsched.io.trees import Plain
     from fedsched.search.run.run import Run
 
 
@@ -86,6 +87,59 @@ class Welcoming(Protocol):
         ...
 
 
+class Offered:
+    """A method of another package; what it does wrong is told with its name and the package's."""
+
+    def __init__(self, method: Method, offer: str) -> None:
+        if not callable(getattr(method, "step", None)):
+            raise broken(offer, f"is made as {shortened(repr(method))}, which has no step(run)")
+        self._method, self._offer = method, offer
+        if isinstance(method, Welcoming):
+            self.welcome = method.welcome
+
+    def step(self, run: Run) -> bool:
+        """Do one step, and return whether there is more to do."""
+        with noted("step()", self._offer):
+            more = self._method.step(run)
+        if more is None:
+            raise broken(self._offer, "returns None from step(), not True if there is more to do, else False")
+        return bool(more)
+
+    def state(self) -> dict[str, Plain]:
+        """Return the method's state; raise a PluginError if it is not plain data."""
+        if not hasattr(self._method, "state"):
+            raise broken(self._offer, "has no state(), which checkpoints and islands need")
+        with noted("state()", self._offer):
+            state = self._method.state()
+        wrong = unplain(state, "state()") if isinstance(state, dict) else f"state() of type {type(state).__name__}"
+        if wrong:
+            plain = f"named numbers, texts, None, lists and dicts of Python, and arrays of {', '.join(KINDS)}"
+            raise broken(self._offer, f"gives {wrong} that no file holds: a state is plain data ({plain})")
+        return state
+
+    def restore(self, saved: Saved, run: Run) -> None:
+        """Continue from a saved state; raise an UnfitError that names the method if it does not take the state."""
+        if not hasattr(self._method, "restore"):
+            raise broken(self._offer, "has no restore(), which checkpoints and islands need")
+        try:
+            with noted("restore()", self._offer):
+                self._method.restore(saved, run)
+        except UnfitError as error:
+            raise UnfitError(f"restore() of {self._offer} says: {error}") from error
+
+    def check_state(self, info: MethodInfo, run: Run) -> None:
+        """Raise a PluginError unless a new method takes the present state, as it must after a checkpoint."""
+        saved = Saved(unpack(pack(self.state())))
+        try:
+            info.make(run).restore(saved, run)
+        except PluginError:
+            raise
+        except Exception as error:  # whatever the other package does
+            first = error.__cause__ if isinstance(error, UnfitError) else error
+            why = f"cannot restore what its own state() gave ({type(first).__name__}: {shortened(str(first), 200)})"
+            raise broken(self._offer, why) from error
+
+
 @dataclass(frozen=True, slots=True)
 class MethodInfo:
     """The registry's entry of a search method.
@@ -97,7 +151,7 @@ class MethodInfo:
     objectives
         Its default objectives.
     maker
-        What makes it, as "module:callable".
+        What makes it: a callable that takes the run, such as the class, or its place as "module:callable".
     encodings, encoding
         The encodings of its plans, the usual one first, and the chosen one if it is another.
     rows
@@ -106,6 +160,9 @@ class MethodInfo:
         Whether it simulates plans within its own kernels.
     sides
         The number of kinds of search that take turns.
+    release
+        The name and version of the package that offers it, as "mypackage 1.2"; "" for fedsched's own. It is set when
+        the method is found.
 
     Examples
     --------
@@ -118,23 +175,44 @@ class MethodInfo:
     name: str
     about: str
     objectives: tuple[str, ...]  # default objectives
-    # Called with the run, and with an unusual encoding; as text, "module:callable" within `fedsched.search`.
+    # Called with the run, and with an unusual encoding; as text, "module:callable".
     maker: str | Callable[..., Method]
     encodings: tuple[str, ...] = ()  # encodings of its plans, the usual one first; empty if there is no choice
     encoding: str = ""  # the chosen encoding, if that is not the usual one
     rows: bool = True  # whether it works on rows throughout, which may choose shapes; else on keys
     walks: bool = False  # whether it simulates plans within its own kernels
     sides: int = 1  # kinds of search that take turns, each with its own kernels
+    release: str = ""  # name and version of the package that offers it; "" for fedsched's own
 
     def make(self, run: Run) -> Method:
-        """Return a new method for a run, ready for its first step."""
-        maker: Callable[..., Method]
-        if isinstance(self.maker, str):
-            module, _, name = self.maker.partition(":")
-            maker = getattr(import_module(f"fedsched.search.{module}"), name)
-        else:
-            maker = self.maker
+        """Return a new method for a run, ready for its first step.
+
+        What goes wrong in a method of another package is told with the method's name and the package's.
+        """
+        if not self.release:
+            return self._made(self._found(), run)
+        try:
+            maker = self._found()
+        except Exception as error:  # whatever the other package does when it is imported
+            raise broken(self.offer, f"has maker={self.maker!r}, which cannot be loaded ({error})") from error
+        with noted("the maker", self.offer):
+            made = self._made(maker, run)
+        return Offered(made, self.offer)
+
+    def _found(self) -> Callable[..., Method]:
+        if not isinstance(self.maker, str):
+            return self.maker
+        module, _, name = self.maker.partition(":")
+        found: Callable[..., Method] = getattr(import_module(module), name)
+        return found
+
+    def _made(self, maker: Callable[..., Method], run: Run) -> Method:
         return maker(run, self.encoding) if self.encoding else maker(run)
+
+    @property
+    def offer(self) -> str:
+        """Return the method and the package that offers it, in words for errors."""
+        return f"method {self.name!r} of package {self.release}"
 
     @property
     def title(self) -> str:
@@ -173,26 +251,27 @@ class MethodInfo:
 
 
 ENCODINGS = ("blacklist", "assignment")
+HERE = "fedsched.search.methods"
 METHODS: Mapping[str, MethodInfo] = MappingProxyType(
     {
         info.name: info
         for info in (
             MethodInfo("memetic", "late-acceptance walks, crossed, over structured seeds; compiled whole",
-                       ("makespan", "energy"), "methods.memetic:Memetic", walks=True, sides=4),
-            MethodInfo("ga", "genetic algorithm (CMMSE 2013)", ("makespan",), "methods.genetic:ga", ENCODINGS),
+                       ("makespan", "energy"), f"{HERE}.memetic:Memetic", walks=True, sides=4),
+            MethodInfo("ga", "genetic algorithm (CMMSE 2013)", ("makespan",), f"{HERE}.genetic:ga", ENCODINGS),
             MethodInfo("ga-mf", "genetic algorithm on makespan and flow (J. Simulation 2015)",
-                       ("makespan", "flow"), "methods.genetic:ga", ENCODINGS),
+                       ("makespan", "flow"), f"{HERE}.genetic:ga", ENCODINGS),
             MethodInfo("ga-slowdown", "genetic algorithm that favours groups of little predicted slowdown (ICTCC 2014)",
-                       ("makespan",), "methods.genetic:ga_slowdown"),
-            MethodInfo("ga-ea", "genetic algorithm on energy (CMMSE 2016)", ("energy",), "methods.genetic:ga"),
-            MethodInfo("pso-ea", "particle swarm on energy (FiCloudW 2016)", ("energy",), "methods.swarm:ParticleSwarm",
+                       ("makespan",), f"{HERE}.genetic:ga_slowdown"),
+            MethodInfo("ga-ea", "genetic algorithm on energy (CMMSE 2016)", ("energy",), f"{HERE}.genetic:ga"),
+            MethodInfo("pso-ea", "particle swarm on energy (FiCloudW 2016)", ("energy",), f"{HERE}.swarm:ParticleSwarm",
                        rows=False),
-            MethodInfo("moga", "NSGA-II (J. Supercomputing 2017)", ("makespan", "energy"), "methods.genetic:Moga"),
+            MethodInfo("moga", "NSGA-II (J. Supercomputing 2017)", ("makespan", "energy"), f"{HERE}.genetic:Moga"),
             MethodInfo("mpso-fga", "swarm and genetic algorithm joined by a fuzzy controller (FUZZ-IEEE 2017)",
-                       ("makespan", "energy"), "methods.mpso_fga:SwarmFuzzyGenetic", rows=False),
-            MethodInfo("sa", "simulated annealing", ("makespan",), "methods.local:annealing", walks=True),
-            MethodInfo("hc", "hill climbing", ("makespan",), "methods.local:hill_climbing", walks=True),
-            MethodInfo("random", "random plans", ("makespan",), "methods.local:RandomPlans"),
+                       ("makespan", "energy"), f"{HERE}.mpso_fga:SwarmFuzzyGenetic", rows=False),
+            MethodInfo("sa", "simulated annealing", ("makespan",), f"{HERE}.local:annealing", walks=True),
+            MethodInfo("hc", "hill climbing", ("makespan",), f"{HERE}.local:hill_climbing", walks=True),
+            MethodInfo("random", "random plans", ("makespan",), f"{HERE}.local:RandomPlans"),
         )
     }
 )  # fmt: skip
@@ -221,9 +300,10 @@ def _offered_method(name: str) -> MethodInfo:
     A mere callable becomes an entry with the objective makespan. Raise an error if no package offers it.
     """
     one, found = plugin("method", GROUP, name, [*METHODS, *ALIASES])
+    name, release = one.name.lower(), release_of(one)
     if isinstance(found, MethodInfo):
-        return replace(found, name=one.name.lower())
+        return replace(found, name=name, release=release)
     if not callable(found):
         refuse("method", one, f"is {shortened(repr(found))}, neither a MethodInfo nor a callable that takes the run")
     about = (getattr(found, "__doc__", None) or "").strip().partition("\n")[0]
-    return MethodInfo(one.name.lower(), about, ("makespan",), found)
+    return MethodInfo(name, about, ("makespan",), found, release=release)

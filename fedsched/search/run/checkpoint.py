@@ -18,7 +18,7 @@ from fedsched.io.trees import Saved, UnfitError, pack, unpack
 from fedsched.search.run.archive import least_crowded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from os import PathLike
 
     from fedsched.engine.arrays.structs import Floats
@@ -48,12 +48,20 @@ class Checkpoint:
     """
 
     def __init__(
-        self, path: str | PathLike[str] | None, problem: SearchProblem, method: str, seed: int, *, islands: int = 1
+        self,
+        path: str | PathLike[str] | None,
+        problem: SearchProblem,
+        method: str,
+        seed: int,
+        *,
+        islands: int = 1,
+        releases: Sequence[str] = (),
     ) -> None:
         if path is not None:
             check_checkpoint(path, "checkpoint")
         self._file = None if path is None else SealedFile(Path(path), MARK, "a search")
         self._key = "" if path is None else _key(problem, method, seed)
+        self._releases = sorted({*releases})  # names and versions of other packages that offer the method or baselines
         self._most = HISTORY + 8 * problem.layout.length * PLANS * (1 + islands)
         self._saved = self._read()  # the search to resume, until it has been resumed
         if self._file is not None:
@@ -73,10 +81,17 @@ class Checkpoint:
             saved = Saved(unpack(content, self._most))
             if saved.text("key") == self._key:
                 saved.parts("packages")
+                self._check_releases(saved.words("releases") if "releases" in saved.fields else [])
                 return saved
         raise self._file.refusal(
             "the checkpoint of another search (other jobs, federation, objectives, method or seed)", others=True
         )
+
+    def _check_releases(self, before: Sequence[str]) -> None:
+        """Raise if other packages' methods or policies had another version when the file was written."""
+        if self._file is not None and before != self._releases:
+            was, now = (", ".join(releases) or "an unknown version" for releases in (before, self._releases))
+            raise self._file.refusal(f"the checkpoint of a search by {was}, and {now} is installed", others=True)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -175,7 +190,8 @@ class Checkpoint:
         if self._file is None:
             return
         packages: list[Plain] = [package.fields for package in self.packages]
-        content = pack({"key": self._key, "packages": packages, "run": run, "method": method})
+        tree: dict[str, Plain] = {"key": self._key, "packages": packages, "run": run, "method": method}
+        content = pack(tree | {"releases": self._releases} if self._releases else tree)
         try:
             self._file.write(content)
         except OutputError as error:  # the search is worth more than its file, and the next save may succeed
