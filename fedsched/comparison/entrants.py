@@ -192,7 +192,7 @@ class SearchEntrant:
         result = optimize(
             instance.workload,
             instance.federation,
-            objectives=instance.objectives,
+            objectives=instance.aims,
             method=self.method,
             seed=seed,
             seeds=self.seeds,
@@ -297,7 +297,7 @@ def _problem_of(instance: Instance) -> SearchProblem:
     return problem_for(
         instance.workload,
         instance.federation,
-        Objectives.of(instance.objectives),
+        Objectives.of(instance.aims),
         sharing=instance.sharing,
         submits=instance.submits,
         reading=instance.reading,

@@ -9,6 +9,7 @@ from math import inf
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Protocol
 
+from fedsched.comparison.code import hash_of
 from fedsched.core.errors import shown, unknown_name
 from fedsched.core.text import counted
 from fedsched.engine.sharing import NodeSharing
@@ -18,12 +19,16 @@ from fedsched.model.jobs import assumed, unmodelled
 from fedsched.model.jobs.summary import implausible_lines
 from fedsched.model.reading import CLAIRVOYANT, SUBMITS, Read, Reading
 from fedsched.model.schedule.node_use import unmodelled_when_shared
+from fedsched.search.problem.objectives import name_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from fedsched.core.names import Alternatives, Knowledge, Saturation, SharingName, Submits
     from fedsched.io.arguments import AnyJobs, AnyMachine
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
+    from fedsched.search.problem.objectives import Cost
 
 
 class Comparable(Protocol):
@@ -67,7 +72,8 @@ class Instance(Read):
     Parameters
     ----------
     name, workload, federation, objectives
-        The name in tables, the jobs, the machine, and the metrics that are objectives.
+        The name in tables, the jobs, the machine, and the objectives: metrics, or functions of all metrics as in
+        `optimize`. `objectives` then has their names, and `aims` the functions themselves.
     optimum
         The first objective's best possible value, if it is known.
     submits
@@ -100,13 +106,14 @@ class Instance(Read):
     submits: Submits
     reading: Reading
     sharing: NodeSharing | None
+    functions: Mapping[str, Cost]
 
     def __init__(
         self,
         name: str,
         workload: AnyJobs,
         federation: AnyMachine,
-        objectives: tuple[str, ...] = ("makespan",),
+        objectives: str | Cost | Sequence[str | Cost] = ("makespan",),
         optimum: float | None = None,
         *,
         submits: Submits = "now",
@@ -120,12 +127,14 @@ class Instance(Read):
         if not isinstance(name, str):
             raise TypeError(f"Instance: name={shown(name)} must be a text: Instance('log', workload, federation).")
         workload, federation = nouns_of(f"Instance {name!r}", workload, federation, second="federation")
-        objectives = (objectives,) if isinstance(objectives, str) else objectives
-        row = isinstance(objectives, Iterable) and all(isinstance(one, str) for one in objectives)
-        if not row or not objectives:
+        aims = (objectives,) if isinstance(objectives, str) or callable(objectives) else objectives
+        row = isinstance(aims, Iterable) and all(isinstance(one, str) or callable(one) for one in aims)
+        if not row or not aims:
             raise ValueError(
                 f"Instance {name!r}: objectives={shown(objectives)} must name metrics, as ('makespan', 'energy')."
             )
+        functions = {name_of(one): one for one in aims if not isinstance(one, str)}
+        names = tuple(one if isinstance(one, str) else name_of(one) for one in aims)
         if submits not in SUBMITS:
             raise unknown_name("submits", submits, SUBMITS)
         words = reading.but(
@@ -133,9 +142,14 @@ class Instance(Read):
         )
         words = words.settled(f"Instance {name!r}", whole_instants=True)
         shared = None if sharing is None else NodeSharing.of(sharing)
-        values = (name, workload, federation, tuple(objectives), optimum, submits, words, shared)
+        values = (name, workload, federation, names, optimum, submits, words, shared, functions)
         for field, value in zip(Instance.__slots__, values, strict=True):
             object.__setattr__(self, field, value)
+
+    @property
+    def aims(self) -> tuple[str | Cost, ...]:
+        """Return the objectives as `optimize` takes them: names of metrics, and functions."""
+        return tuple(self.functions.get(name, name) for name in self.objectives)
 
     @property
     def facts(self) -> tuple[str, ...]:
@@ -160,7 +174,7 @@ class Instance(Read):
         return self.federation.watts_assumed
 
     def fingerprint(self) -> str:
-        """Return a short hash of jobs, machine and objectives; the reading is not in it."""
+        """Return a short hash of jobs, machine and objectives (of a function: its text); the reading is not in it."""
         digest = hashlib.sha256(repr((self.federation, self.objectives)).encode())
         machine = self.federation
         features = [group.features for group in machine.groups] if machine.has_features else ()
@@ -172,7 +186,8 @@ class Instance(Read):
         cores = [(k, limit.cpus) for k, limit in enumerate(machine.limits) if limit.cpus is not None]
         places = [group.nodes for group in machine.groups if group.nodes is not None]
         pools = [(pool.name, pool.cluster) for pool in machine.pools if pool.cluster is not None]
-        for part in (*beside, states, machine.power, looks, places, cores, pools, self.sharing):
+        costs = [hash_of(cost) for cost in self.functions.values()]
+        for part in (*beside, states, machine.power, looks, places, cores, pools, self.sharing, costs):
             if part:  # not in the federation's repr
                 digest.update(repr(part).encode())
         w = self.workload

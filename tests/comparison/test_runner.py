@@ -195,6 +195,41 @@ def test_a_changed_object_runs_again(tiny: list[Instance], tmp_path: Path) -> No
     assert len(read_records(path)) == 2
 
 
+def test_a_function_is_an_objective(tiny: list[Instance], tmp_path: Path) -> None:
+    """Tests that searches and policies are measured by a function, that lines name it, and that a change is noticed."""
+
+    def bill(price: float) -> Callable[[Any], Any]:
+        def euros(metrics: Any) -> Any:
+            return metrics["energy"] * price + metrics["mean_wait"]
+
+        return euros
+
+    def compared(price: float) -> Comparison:
+        one = Instance("one", tiny[0].workload, tiny[0].federation, ("makespan", bill(price)))
+        return compare(one, ["ga", "easy"], [0], BUDGET, path=tmp_path / "runs")
+
+    found, dearer = compared(1e-6), compared(2e-6)
+    assert (found.failed, dearer.failed) == ((), ())
+    assert found.records[0].objectives == read_records(tmp_path / "runs")[0].objectives == ("makespan", "euros")
+    metrics = fs.simulate(replace(tiny[0].workload, submit=0.0 * tiny[0].workload.submit), tiny[0].federation, "easy",
+                          knowledge="runtime").metrics()  # fmt: skip
+    assert found.medians("euros")["one"]["easy"] == pytest.approx(1e-6 * metrics.energy + metrics.mean_wait)
+    assert found.medians("euros")["one"]["ga"] <= found.medians("euros")["one"]["easy"]
+    assert dearer.medians("euros")["one"]["easy"] > found.medians("euros")["one"]["easy"]
+    assert compared(1e-6) == found
+    assert len(read_records(tmp_path / "runs")) == 4
+
+
+def test_a_function_named_as_a_metric_is_refused(tiny: list[Instance]) -> None:
+    """Tests that a table could not tell it from the metric."""
+
+    def energy(metrics: Any) -> Any:
+        return metrics["makespan"]
+
+    with pytest.raises(ValueError, match="'energy' has the name of a metric; name it otherwise"):
+        Instance("one", tiny[0].workload, tiny[0].federation, energy)
+
+
 def test_a_run_that_is_late_is_told(makespans: Callable[..., Comparison]) -> None:
     """Tests that a method that takes much longer than its seconds is named with the longest time."""
     records = zip(makespans({("x", "a"): [1.0, 2.0], ("x", "b"): [2.0]}).records, (14.0, 20.0, 12.0), strict=True)

@@ -95,8 +95,8 @@ class Objectives:
             if not isinstance(one, str) and not callable(one):
                 shown = shortened(repr(given))
                 raise TypeError(f"objectives={shown} must be names of metrics, as ('makespan', 'energy').")
-        functions = {_name_of(one): one for one in several if callable(one)}
-        names = tuple(_name_of(one) if callable(one) else one for one in several)
+        functions = {name_of(one): one for one in several if callable(one)}
+        names = tuple(name_of(one) if callable(one) else one for one in several)
         return cls(names, () if weights is None else tuple(weights), functions)
 
     @property
@@ -200,7 +200,8 @@ def signs_of(names: Sequence[str]) -> Floats:
     return np.array([-1.0 if name in MAXIMISED else 1.0 for name in names])
 
 
-def _name_of(cost: Cost) -> str:
+def name_of(cost: Cost) -> str:
+    """Return the name of a user's objective: of the function, or of the object's class; raise if a metric has it."""
     name = str(getattr(cost, "__name__", type(cost).__name__))
     if name in NAMES:
         raise ValueError(f"Objective function {name!r} has the name of a metric; name it otherwise.")
