@@ -214,6 +214,27 @@ def test_the_reference_names_everything_public() -> None:
             assert f"| `{name}` | {meaning} |" in pages["policies"]
 
 
+def test_what_is_to_be_cited_is_there() -> None:
+    """Tests that the BibTeX says what CITATION.cff says, and that each name with a paper is one of the package's."""
+    from fedsched.comparison import Comparison
+    from fedsched.comparison.statistics import Pair
+    from fedsched.policies.list_heuristics import HEURISTICS
+
+    page = (DOCS / "reference/citing.md").read_text(encoding="utf-8")
+    cff = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    for field, key in (("author ", "  - name"), ("title  ", "title"), ("version", "version"), ("license", "license")):
+        value = re.search(rf"^{key}: (.*)$", cff, flags=re.MULTILINE)[1]
+        assert re.search(rf"^  {field} = {{+{re.escape(value)}}}+,?$", page, flags=re.MULTILINE), key
+    assert f"version = {{{fs.__version__}}}" in page
+    known = {*policies.POLICIES, *policies.ORDERS, *HEURISTICS, *fs.search.METHODS, *fs.search.__all__}
+    known |= {*fs.generate.__all__, "tsafrir", *(f"fedsched {name}" for name in COMMANDS)}
+    known |= {*dir(Comparison), *Pair.__dataclass_fields__}
+    first = (line.split("|")[1] for line in page.splitlines() if line.startswith("| `"))
+    named = re.findall(r"`([^`]+)`", " ".join(first))
+    assert len(named) > 25
+    assert not {*named} - known
+
+
 SUBJECTS = (
     "bench", "bounds", "compare", "engine.sharing", "errors", "executors", "gang", "gang.presets", "generate", "gym",
     "io", "io.fetch", "io.recorded_nodes", "market", "model", "optimize", "policies", "report", "search", "simulate",
