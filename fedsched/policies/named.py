@@ -265,7 +265,7 @@ MEANT = {
     "fifo": "fcfs", "backfill": "easy", "backfilling": "easy", "spt": "sjf", "sjn": "sjf", "lpt": "ljf",
     "easy++": "easy-sjbf",
 }  # fmt: skip
-LISTED = "the page \"Policies\", fedsched simulate --help-all, fs.policies.POLICIES"
+LISTED = "all: the page \"Policies\", or fs.policies.POLICIES"
 USUAL = ("fcfs", "easy", "easy-sjbf", "conservative", "lookahead", "min-min")
 
 
@@ -283,8 +283,8 @@ def check_policy_name(name: str, *, kind: str = "policy", also: Iterable[str] = 
         return
     if is_own(name):
         raise FedschedError(
-            f"{kind} {shortened(name)!r}: a policy in a file goes with --policy of fedsched simulate and study, or "
-            f"--method of fedsched compare; else give an object, or a name that a package offers (entry point {GROUP})."
+            f"{kind} {shortened(name)!r}: a policy in a file is named on the command line of fedsched simulate, study "
+            f"or compare; else give an object, or a name that a package offers (entry point {GROUP})."
         )
     known = {*POLICIES, *also, *offered(GROUP)}
     raise unknown_name(kind, name, known, meant=MEANT.get(name.lower()), usual=USUAL, listed=LISTED, otherwise=MISSING)

@@ -84,7 +84,7 @@ def test_files_of_settings_name_no_programs(call: Callable[..., Any]) -> None:
     Path("site.toml").write_text(text, encoding="utf-8")
     for words, said in (
         (("simulate", *LOG, "--config", "theirs.toml"), "names a program; give it on the command line"),
-        (("simulate", "--scenario", "site.toml"), "a policy in a file goes with --policy of fedsched simulate"),
+        (("simulate", "--scenario", "site.toml"), "in a file is named on the command line of fedsched simulate"),
     ):
         status, _, err = call(*words)
         assert (status, said in err) == (2, True), err
