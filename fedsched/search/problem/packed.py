@@ -371,7 +371,7 @@ class PackedProblem:
         if not caps:
             read = read.copy()
             np.maximum(layout.caps(read), 0, out=layout.caps(read))
-        place = first_fault(read, layout.groups, self.space.dispatches, len(Placement), many, marks)
+        place = first_fault(read, layout.groups, np.array(PLAN_DISPATCH), len(Placement), many, marks)
         if place >= 0:
             plan, kind = divmod(place, FAULTS)
             raise ValueError(f"rows: the {FAULT_TEXTS[kind].format(jobs=layout.jobs)} (plan {plan}).")
