@@ -242,13 +242,15 @@ def _closed(case: Case, value: str) -> Case:
     first = float(case.workload.submit[case.compared].min(initial=np.inf))
     begin, end = (first + float(match[k]) * _LENGTH[match[k + 1]] for k in (1, 3))
     closed = tuple(Downtime(one.name, begin, end, name="maintenance") for one in case.federation.clusters)
-    return replace(case, federation=replace(case.federation, calendar=(*case.federation.calendar, *closed)))
+    case = replace(case, federation=replace(case.federation, calendar=(*case.federation.calendar, *closed)))
+    said = f"all nodes closed from {case.said(begin)} to {case.said(end)}, counted from the first submit"
+    return case.noted(f"maintenance={value}: {said}")
 
 
 def _loaded(case: Case, value: str) -> Case:
     if not re.fullmatch(r"\d+(?:\.\d+)?", value, re.ASCII) or float(value) <= 0:
         raise FieldError("{load}={!r} must be a factor: 1.2 for a fifth more jobs in the same time.", value)
-    return replace(case, workload=case.workload.scale_load(float(value)))
+    return replace(case, workload=case.workload.scale_load(float(value)), zero=None)
 
 
 def _saving(case: Case, value: str) -> Case:

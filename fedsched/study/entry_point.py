@@ -103,6 +103,7 @@ def study(
         if told is not None:
             told(name)
         outcomes.append(_outcome(name, changes.get(name, ""), case, bounds=bounds, energy=energy))
+    outcomes = [outcomes[0], *(_unchanged_told(one, outcomes[0]) for one in outcomes[1:])]
     first = cases["as it is"]
     mine = np.flatnonzero(first.compared)
     submit = first.workload.submit[mine]
@@ -119,6 +120,14 @@ def study(
         names=_names(first.workload),
         recorded=_recorded(first, outcomes[0]),
     )
+
+
+def _unchanged_told(outcome: Outcome, base: Outcome) -> Outcome:
+    """Return the outcome, with a note if its jobs wait and run as in the base, so that the scenario changes nothing."""
+    same = outcome.metrics == base.metrics and np.array_equal(outcome.wait, base.wait, equal_nan=True)
+    closes = "maintenance=" in outcome.change
+    told = "changes nothing: no job starts at another time" + ", as no node-time is taken from jobs" * closes
+    return replace(outcome, notes=(*outcome.notes, told)) if same else outcome
 
 
 def _recorded(case: Case, outcome: Outcome) -> Recorded | None:

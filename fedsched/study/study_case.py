@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.core.errors import TraceError
+from fedsched.core.errors import FederationError, TraceError
 from fedsched.core.text import one_line
 from fedsched.engine.compatibility import refused
+from fedsched.io.wall_clock import WallTime, clock_of_workload
 from fedsched.model.jobs.workload import Workload
 from fedsched.model.reading import USUAL, Reading
 
@@ -41,6 +42,8 @@ class Case:
         What was left out or assumed.
     began
         Recorded starts, in seconds like submits; NaN: not in the span of the record. None: no record.
+    zero
+        The wall-clock time of second 0, in seconds since 1970. None: as the workload's header tells, if it does.
     dropped
         What a change of the machine has dropped beside the change, in words; differences of waits include its effect.
 
@@ -61,6 +64,7 @@ class Case:
     counted: NDArray[np.bool_] | None = None
     notes: tuple[str, ...] = ()
     began: NDArray[np.float64] | None = None
+    zero: float | None = None
     dropped: tuple[str, ...] = ()
 
     @property
@@ -72,6 +76,16 @@ class Case:
         """Return a copy of the case with only the jobs in these rows."""
         began = None if self.began is None else self.began[rows]
         return replace(self, workload=self.workload.take(rows), counted=self.compared[rows], began=began)
+
+    def said(self, second: float) -> str:
+        """Return a second of the jobs' clock in words: as wall-clock time if that is known, else as a number."""
+        if self.zero is not None:
+            return str(WallTime(np.floor(self.zero + second)))
+        try:
+            clock = clock_of_workload(self.workload)
+        except FederationError:  # submits were moved
+            clock = None
+        return f"second {second:,.0f}" if clock is None else str(WallTime(np.floor(clock.moment(second).seconds)))
 
     def noted(self, note: str) -> Case:
         """Return a copy of the case with one more note."""
@@ -138,7 +152,7 @@ def _of_dump(folder: Path, policy: str | Policy) -> Case:
     notes = (*site.notes, *problem.notes, f"taken as given: {', '.join(given) or 'nothing'}")
     return Case(
         workload=problem.workload, federation=problem.federation, policy=problem.policy, counted=there, notes=notes,
-        began=np.where(problem.compared, problem.start, np.nan),
+        began=np.where(problem.compared, problem.start, np.nan), zero=site.zero,
     )  # fmt: skip
 
 

@@ -110,6 +110,24 @@ def test_requests_and_maintenance_change_what_they_say(jobs: fs.Workload) -> Non
     assert not running.any()
 
 
+def test_maintenance_says_when_it_is(jobs: fs.Workload, tmp_path: Path) -> None:
+    """Tests that clock times are printed if they are known, and that a closure after the last end changes nothing."""
+    first = float(jobs.submit.min())
+    dated = replace(jobs, header=(("StartTime", "2027-01-12 08:00:00"),), history=(), submit=jobs.submit - first)
+    [note] = change_of("maintenance=1h..3h")(case_of(dated)).notes
+    closed = "all nodes closed from 2027-01-12 09:00:00 to 2027-01-12 11:00:00"
+    assert note == f"maintenance=1h..3h: {closed}, counted from the first submit"
+    told = "all nodes closed from second 3,600 to second 10,800"
+    for other in ("load=1.2 maintenance=1h..3h", "load=1 maintenance=1h..3h"):
+        assert told in change_of(other)(case_of(dated)).notes[0]
+    assert told in change_of("maintenance=1h..3h")(case_of(replace(dated, header=()))).notes[0]
+    folder = made_dump(tmp_path / "dump", jobs=60, nodes=8, policy="easy", seed=2)
+    assert "closed from 2026-01-05 " in change_of("maintenance=1h..3h")(case_of(folder, policy="easy")).notes[-1]
+    found = fs.study(jobs, {"late": "maintenance=5200w..5201w", "soon": "maintenance=1h..3h"}, bounds=False)
+    nothing = "changes nothing: no job starts at another time, as no node-time is taken from jobs"
+    assert [line for line in found.lines if "changes nothing" in line] == [f"late: {nothing}"]
+
+
 def test_works_on_all_nodes_stay_where_there_are_more(jobs: fs.Workload) -> None:
     """Tests that a downtime of all nodes is one of all nodes of a larger machine."""
     closed = change_of("maintenance=1h..3h")(case_of(jobs))

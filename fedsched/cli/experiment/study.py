@@ -45,8 +45,8 @@ def command(
 
     A scenario is one or more changes, separated by spaces: policy=NAME, nodes=+20% (or 80%, -16, 120; of all nodes, or
     of some, as gpu:+4 for partition gpu), set.NAME=VALUE and conf=FILE for a dump's slurm.conf,
-    federate=home|single|co for several logs, partition=FROM>TO, estimates=exact (or x0.5), maintenance=2d..2.5d,
-    load=1.2, power=timeout:10m. A name may precede it: "more nodes: nodes=+20%".
+    federate=home|single|co for several logs, partition=FROM>TO, estimates=exact (or x0.5), maintenance=2d..2.5d
+    (from the first submit on), load=1.2, power=timeout:10m. A name may precede it: "more nodes: nodes=+20%".
 
     Parameters
     ----------
