@@ -54,8 +54,8 @@ def study(
     Parameters
     ----------
     base
-        A folder that `fedsched twin dump` has written, a workload file, a `Scenario`, a workload, or a `study.Case`.
-        Several of them become clusters that scenarios may federate.
+        A folder that `fedsched twin dump` has written, a workload file, a `Scenario` or its TOML file, a workload, or a
+        `study.Case`. Several of them become clusters that scenarios may federate.
     scenarios
         A mapping from names to changes. A change is words ("nodes=+20%", "policy=fcfs", "set.bf_interval=60
         estimates=exact") or a function from a case to a case. In a list, a change is named by its words, or by a name

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.core.errors import FederationError, TraceError
+from fedsched.core.errors import FederationError, FieldError, TraceError
 from fedsched.core.text import one_line
 from fedsched.engine.compatibility import refused
 from fedsched.io.wall_clock import WallTime, clock_of_workload
 from fedsched.model.jobs.workload import Workload
 from fedsched.model.reading import USUAL, Reading
+from fedsched.simulate import is_slurm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,6 +93,7 @@ class Case:
         return replace(self, notes=(*self.notes, note))
 
 
+MACHINE = "its dump's folder, or a scenario (a TOML file with nodes = N or federation = FILE under [machine])"
 DECIDED = ("dependency", "limit reached")  # facts that follow from the scheduler's decisions
 
 
@@ -103,7 +105,8 @@ def case_of(
     Parameters
     ----------
     base
-        A folder that `fedsched twin dump` has written, a workload file or a shipped name, a `Scenario`, or a workload.
+        A folder that `fedsched twin dump` has written, a workload file or a shipped name, a `Scenario` or its TOML
+        file, or a workload.
     policy
         A policy in place of the default: slurm for a dump, easy for a log, a scenario's own.
     """
@@ -117,6 +120,8 @@ def case_of(
         return _of_scenario(base, policy)
     if Path(base).is_dir():
         return _of_dump(Path(base), policy or "slurm")
+    if str(base).lower().endswith(".toml"):
+        return _of_scenario(Scenario.load(base), policy)
     return _of_scenario(Scenario(jobs=Log(file=str(base))), policy)
 
 
@@ -124,16 +129,29 @@ def _of_workload(workload: Workload, policy: str | Policy) -> Case:
     from fedsched.model.machine.federation import Federation
 
     if not workload.nodes:
-        raise TraceError(f"{one_line(workload.name)}: it does not say how many nodes its machine has; give a Scenario.")
+        raise TraceError(f"{one_line(workload.name)}: it does not say how many nodes its machine has; give {MACHINE}.")
     return Case(workload=workload, federation=Federation.homogeneous(workload.nodes), policy=policy)
 
 
 def _of_scenario(scenario: Scenario, policy: str | Policy | None) -> Case:
     if scenario.policy.sharing is not None:
         raise refused("studies", "shared nodes")
+    own = scenario.policy.policy(seed=scenario.seed)
+    if isinstance(policy, str) and policy.lower() == "slurm":
+        if not is_slurm(own):
+            raise FieldError("{policy}={!r} needs a slurm.conf; give a dump's folder, or a scenario's TOML file with "
+                             "name = 'slurm' and conf = FILE under [policy].", policy)  # fmt: skip
+        policy = None
     workload = scenario.workload()
-    chosen = policy if policy is not None else scenario.policy.policy(seed=scenario.seed)
-    return Case(workload=workload, federation=scenario.cluster(workload), policy=chosen, reading=scenario.reading)
+    try:
+        machine = scenario.cluster(workload)
+    except FieldError as error:
+        if not {"nodes", "federation"} <= set(error.fields):
+            raise
+        name = one_line(workload.name)
+        raise TraceError(f"{name}: it does not say how many nodes its machine has; give {MACHINE}.") from None
+    chosen = own if policy is None else policy
+    return Case(workload=workload, federation=machine, policy=chosen, reading=scenario.reading)
 
 
 def _of_dump(folder: Path, policy: str | Policy) -> Case:

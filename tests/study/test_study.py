@@ -328,6 +328,26 @@ def test_a_dump_stands_beside_its_record(tmp_path: Path, call: Callable[..., Any
     assert json.loads(call(*words, "--json")[1])["recorded"]["jobs"] == found.recorded.jobs
 
 
+def test_what_a_log_lacks_is_cured_by_a_scenarios_file(tmp_path: Path, call: Callable[..., Any]) -> None:
+    """Tests that errors name only what a study takes, and that a scenario's file gives machine and slurm.conf."""
+    log, conf, file = (tmp_path / name for name in ("jobs.csv", "slurm.conf", "s.toml"))
+    log.write_text("submit,tasks,runtime\n0,2,60\n0,2,60\n0,2,60\n", encoding="utf-8")
+    conf.write_text(CONF, encoding="utf-8")
+    words = ("--no-bounds", "--scenario", "nodes=+4")
+    code, _, err = call("study", log, *words)
+    assert (code, err.count("\n")) == (2, 1)
+    assert "or a scenario (a TOML file with nodes = N or federation = FILE under [machine])" in err
+    code, _, err = call("study", log, "--policy", "slurm", *words)
+    assert (code, err.count("\n")) == (2, 1)
+    assert "a scenario's TOML file with name = 'slurm' and conf = FILE under [policy]" in err
+    file.write_text('[log]\nfile = "jobs.csv"\n[machine]\nnodes = 2\n', encoding="utf-8")
+    assert [one["nodes"] for one in json.loads(call("study", file, *words, "--json")[1])["outcomes"]] == [2, 6]
+    file.write_text('[log]\nfile = "jobs.csv"\n[policy]\nname = "slurm"\nconf = "slurm.conf"\n', encoding="utf-8")
+    for policy in ((), ("--policy", "slurm")):
+        said = json.loads(call("study", file, *policy, *words, "--json")[1])["outcomes"]
+        assert [one["nodes"] for one in said] == [8, 12]
+
+
 CONF = """\
 ClusterName=here
 SchedulerType=sched/backfill
