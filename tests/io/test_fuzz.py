@@ -249,6 +249,7 @@ def read_checkpoint(path: Path) -> object:
     """Return what a search that finds this checkpoint goes on with."""
     saved = Checkpoint.__new__(Checkpoint)
     saved._file, saved._key, saved._most = SealedFile(path, MARK, "a search"), "key", 1 << 20
+    saved._releases = []
     return saved._read()
 
 

@@ -95,8 +95,7 @@ def command(
     initial
         Start from the plans of this saved result. May be repeated.
     checkpoint
-        Save the search's state in this file as it runs and at its end. The same call resumes from it; a larger budget
-        goes on from there.
+        Save the search in this file as it runs and at its end. The same call resumes from it, with any larger budget.
     save
         Write the whole result: .json or .json.gz.
 

@@ -51,7 +51,7 @@ def command(
     Parameters
     ----------
     source
-        The folder of a dump, a workload file, a scenario's .toml file or `sample`.
+        A dump's folder, a log, a scenario's .toml, or `sample`.
     more
         Further logs or dumps; each adds a cluster.
     scenario
