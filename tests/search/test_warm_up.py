@@ -71,8 +71,8 @@ def loaded():
     return {(f"{one.__module__}.{one.__name__}", str(kind)) for one in functions for kind in one.signatures}
 
 
-def noting(*what):
-    warm_up(*what)
+def noting(*what, **how):
+    warm_up(*what, **how)
     before.update(loaded())
 
 
