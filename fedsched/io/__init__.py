@@ -262,11 +262,11 @@ def _read_table(
 ) -> Workload:
     from fedsched.io.platforms.openb import read_pods
     from fedsched.io.slurm_files.slurm_events import read_events
-    from fedsched.io.swf.cleaning import AtLeast
+    from fedsched.io.swf.cleaning import MinimumNodes
     from fedsched.io.tables.csv import read_csv
 
     workload = {"csv": read_csv, "openb": read_pods, "events": read_events}[kind](path)
-    if isinstance(nodes, AtLeast):  # no job of a table is dropped for its width
+    if isinstance(nodes, MinimumNodes):  # no job of a table is dropped for its width
         nodes = None
     if nodes is not None or name is not None:
         workload = replace(workload, nodes=workload.nodes if nodes is None else nodes, name=name or workload.name)

@@ -385,12 +385,12 @@ def scenario_of(
 
 def _for_nodes(jobs: parts.Log | parts.Made, nodes: int | None) -> parts.Log | parts.Made:
     """Return the jobs to be read for --nodes: those wider than a log's header says are kept if they fit there."""
-    from fedsched.io.swf.cleaning import AtLeast
+    from fedsched.io.swf.cleaning import MinimumNodes
     from fedsched.study.scenario import Made
 
     if isinstance(jobs, Made) or jobs.nodes is not None or nodes is None or nodes < 1:
         return jobs
-    return replace(jobs, nodes=AtLeast(nodes))
+    return replace(jobs, nodes=MinimumNodes(nodes))
 
 
 def sharing_of(

@@ -54,7 +54,7 @@ SITES_NOTE = ("Note", "fedsched: the partitions are the sites of a federation")
 QUEUES_NOTE = ("Note", "fedsched: the queues are the partitions that jobs ask for")
 
 
-class AtLeast(int):
+class MinimumNodes(int):
     """A machine's size that counts where the log's header says less, or nothing."""
 
     __slots__ = ()
@@ -106,7 +106,7 @@ def workload_of_log(raw: RawLog, path: str | PathLike[str], how: Cleaning) -> Wo
 
     The workload's `cleaning` counts what was left out or altered. Raise a TraceError if no job is left.
     """
-    if isinstance(how.nodes, AtLeast) and how.nodes <= _machine(raw):
+    if isinstance(how.nodes, MinimumNodes) and how.nodes <= _machine(raw):
         how = replace(how, nodes=None)
     machine = _machine(raw) if how.nodes is None else int(how.nodes)
     raw, gone = (raw, 0) if how.cancelled == "drop" else with_cancellations(raw)
