@@ -98,7 +98,8 @@ def test_tuning_prefers_what_holds() -> None:
 
 def test_a_study_says_the_least_wait() -> None:
     """Tests that the best of several scenarios is named with its difference, and one whose interval has 0 as such."""
-    scenarios = [SimpleNamespace(name=name, metrics={"mean_wait": wait}) for name, wait in (("a", 100.0), ("b", 40.0))]
+    waits = {"a": 100.0, "b": 40.0}
+    scenarios = [SimpleNamespace(name=name, metrics={"mean_wait": waits[name]}, includes="") for name in waits]
     study: Any = SimpleNamespace(
         scenarios=scenarios, base=SimpleNamespace(metrics={"mean_wait": 100.0}), size=range(7),
         difference=lambda one: Interval(-60.0, -90.0, 30.0),
