@@ -30,7 +30,7 @@ from fedsched.policies import Policy
 from fedsched.search.problem.objectives import MAXIMISED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
     from concurrent.futures import Executor, Future
     from os import PathLike
 
@@ -119,7 +119,7 @@ def compare(
     known = {} if path is None else {record.key: record for record in read_records(path)}
     if retry:
         known = {key: record for key, record in known.items() if not record.error}
-    missing = [task for task in tasks if task.blank.key not in known]
+    missing = [task for task in tasks if task.is_missing_in(known)]
     done = len(tasks) - len(missing)
     if progress is not None:
         progress(done, len(tasks))
@@ -144,6 +144,11 @@ class _Task:
     budget: Budget
     blank: RunRecord
     bounded: bool = False  # the run also computes the bounds of its instance
+
+    def is_missing_in(self, known: Mapping[tuple[object, ...], RunRecord]) -> bool:
+        """Return whether the known runs lack this one, or the bounds that it computes."""
+        record = known.get(self.blank.key)
+        return record is None or (self.bounded and not record.error and not record.bounds)
 
     def __dask_tokenize__(self) -> str:
         # By default Dask answers a task that looks like an earlier one with the earlier result, or its failure.

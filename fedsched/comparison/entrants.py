@@ -261,7 +261,7 @@ class PolicyEntrant:
 
     def run(self, instance: Instance, seed: int, budget: Budget) -> Outcome:
         """Return the values of the policy's one schedule."""
-        name = self.name if self.policy else self.name.lower()
+        name = self.name if self.policy is not None else self.name.lower()
         if self.policy is None:
             check_policy_name(name, kind="method or policy", also=(*METHODS, *ALIASES, *offered(OF_METHODS)))
         _check(name, "policy", instance)

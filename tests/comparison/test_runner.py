@@ -172,6 +172,18 @@ def test_policies_are_objects_too_and_bounds_are_computed_once(
         assert values["easy"] == values["mine"]
 
 
+def test_bounds_do_not_depend_on_what_a_file_holds(tiny: list[Instance], tmp_path: Path) -> None:
+    """Tests that a policy that was not the first in a file's comparison gets bounds when it is compared alone."""
+    path = tmp_path / "runs.jsonl"
+    both = compare(tiny[:1], ["easy", "fcfs"], [0], BUDGET, path=path)
+    alone = compare(tiny[:1], ["fcfs"], [0], BUDGET, path=path)
+    assert alone.records[0].bounds == both.records[0].bounds
+    assert alone.records[0].bounds[0] is not None
+    assert len(read_records(path)) == 3
+    assert compare(tiny[:1], ["fcfs"], [0], BUDGET, path=path) == alone
+    assert len(read_records(path)) == 3
+
+
 def test_a_changed_object_runs_again(tiny: list[Instance], tmp_path: Path) -> None:
     """Tests that a policy object of the same name with another attribute is no earlier run, and the same one is."""
 

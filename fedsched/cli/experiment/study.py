@@ -117,11 +117,9 @@ def _print(found: Study) -> None:
     for line in found.lines:
         say(line)
     print_table("What if", heads, rows_of(found), align="l")
-    rows = []
-    for one in found.scenarios:
-        users = found.by_user(one)
-        rows.append((one.name, f"{users.of:,}", f"{users.less:,}", f"{users.more:,}"))
-    if any(row[1] != "0" for row in rows):
+    users = {one.name: found.by_user(one) for one in found.scenarios}
+    if any(share.of for share in users.values()):
+        rows = [(name, f"{share.of:,}", f"{share.less:,}", f"{share.more:,}") for name, share in users.items()]
         title = "Users whose mean wait changes by more than a minute"
         print_table(title, ["", "users", "wait less", "wait more"], rows, align="l")
     else:

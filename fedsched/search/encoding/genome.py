@@ -191,10 +191,13 @@ FAULTS = constant(4)
 
 
 @kernel
-def first_fault(rows: Ints, groups: int, dispatches: Ints, placements: int, shapes: Ints, marks: Ints) -> int:
+def first_fault(
+    rows: Ints, groups: int, dispatches: Ints, placements: int, shapes: Ints, least: int, marks: Ints
+) -> int:
     """Return FAULTS·k + the kind of fault of the first row k that kernels could not read as a plan, or -1.
 
-    `shapes` has the number of shapes of each job, or is empty if plans choose none; `marks` has room for each job.
+    `shapes` has the number of shapes of each job, or is empty if plans choose none. `least` is the least cap that is
+    no fault. `marks` is scratch memory: one number a job.
     """
     jobs = marks.size
     rules = jobs * (1 + groups)
@@ -211,7 +214,7 @@ def first_fault(rows: Ints, groups: int, dispatches: Ints, placements: int, shap
         if not known or rows[k, rules + 1] < 0 or rows[k, rules + 1] >= placements:
             return FAULTS * k + RULE_FAULT
         for i in range(jobs, rules):
-            if rows[k, i] < 0:
+            if rows[k, i] < least:
                 return FAULTS * k + CAP_FAULT
         for j in range(shapes.size):
             if rows[k, rules + 2 + j] < 0 or rows[k, rules + 2 + j] >= shapes[j]:

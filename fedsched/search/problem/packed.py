@@ -9,6 +9,7 @@ import numpy as np
 
 from fedsched.bounds.lower.longest_paths import may_not_start
 from fedsched.core.errors import InfeasibleError
+from fedsched.core.jit import constant
 from fedsched.engine.arrays.new_state import new_state
 from fedsched.engine.arrays.structs import RunningJobs
 from fedsched.engine.codes import Dispatch, Needs, Placement, Status, needs_of
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from fedsched.search.encoding.delays import Delays
     from fedsched.search.problem.objectives import Objectives
 
+LEAST_CAP, ANY_CAP = constant(0), constant(np.iinfo(np.int64).min)
 FAULT_TEXTS = {
     ORDER_FAULT: "order must hold each of the rows 0..{jobs} − 1 exactly once",
     RULE_FAULT: "rules must be numbers of a dispatch rule and a placement rule of plans, as problem.default_rules()",
@@ -346,7 +348,7 @@ class PackedProblem:
         Then caps are within limits, delays within slack, and every job fits on the empty federation. Raise ValueError
         if a row's order is no permutation, or if its rules or shapes are none: these are not repaired.
         """
-        self.checked(rows, caps=False)
+        self.checked(rows, least=ANY_CAP)
         problem, space, state = self.seat()
         repair(problem, space, rows, state)
         if self.delays is not None:
@@ -354,10 +356,10 @@ class PackedProblem:
             np.clip(delays, 0, self.delays.slack, out=delays)
         return rows
 
-    def checked(self, rows: Ints, *, caps: bool = True) -> Ints:
+    def checked(self, rows: Ints, *, least: int = LEAST_CAP) -> Ints:
         """Return the rows as an array of int64; raise ValueError for the first one that kernels could not read.
 
-        With `caps=False`, caps below 0 are allowed.
+        Caps below `least` are a fault.
         """
         given, layout = np.asarray(rows), self.layout
         if given.ndim != 2 or given.shape[1] not in (layout.length, layout.read) or given.dtype.kind not in "iu":
@@ -366,28 +368,25 @@ class PackedProblem:
                 "problem.row and problem.random_rows make such rows."
             )
         read = given.astype(np.int64, copy=False)
-        many = np.zeros(0, dtype=np.int64) if self.shapes is None else np.diff(self.shapes.first)
-        marks = np.zeros(layout.jobs, dtype=np.int64)
-        if not caps:
-            read = read.copy()
-            np.maximum(layout.caps(read), 0, out=layout.caps(read))
-        place = first_fault(read, layout.groups, np.array(PLAN_DISPATCH), len(Placement), many, marks)
+        place = self._first_fault(read, least)
         if place >= 0:
             plan, kind = divmod(place, FAULTS)
             raise ValueError(f"rows: the {FAULT_TEXTS[kind].format(jobs=layout.jobs)} (plan {plan}).")
         return read
 
+    def _first_fault(self, rows: Ints, least: int) -> int:
+        shapes = np.zeros(0, dtype=np.int64) if self.shapes is None else np.diff(self.shapes.first)
+        marks = np.zeros(self.layout.jobs, dtype=np.int64)
+        known = np.array(PLAN_DISPATCH)  # of a rolling instant, more than its own rules
+        return first_fault(rows, self.layout.groups, known, len(Placement), shapes, least, marks)
+
     def holds(self, rows: Ints) -> bool:
         """Return whether all rows are feasible plans: `repaired` would leave them unchanged."""
         layout, space = self.layout, self.space
-        caps, rules, choices = layout.caps(rows), layout.rules(rows), layout.choices(rows)
-        many = np.ones(0) if self.shapes is None else np.diff(self.shapes.first)
+        rules = layout.rules(rows)
         return bool(
-            (np.sort(layout.orders(rows), axis=1) == np.arange(layout.jobs)).all()
-            and (choices >= 0).all()
-            and (choices < many).all()
-            and (caps >= 0).all()
-            and (caps <= space.limits).all()
+            self._first_fault(rows, LEAST_CAP) < 0
+            and (layout.caps(rows) <= space.limits).all()
             and np.isin(rules[:, 0], space.dispatches).all()
             and np.isin(rules[:, 1], space.placements).all()
             and np.array_equal(self.repaired(rows.copy()), rows)

@@ -317,7 +317,7 @@ def problem_for(
 ) -> SearchProblem:
     """Return a SearchProblem on whole nodes, or with `sharing` a SharedProblem on shared nodes.
 
-    On shared nodes `running`, `delays` and `deadline` are ignored.
+    Raise ValueError if `running`, `delays` or `deadline` is given with `sharing`.
     """
     if sharing is None:
         return SearchProblem(workload, federation, objectives, running=running, delays=delays, deadline=deadline, **how)
