@@ -18,6 +18,7 @@ from fedsched.policies.named import check_policy_name as check_policy_name
 from fedsched.policies.named import is_policy as is_policy
 from fedsched.policies.named import own_policy as own_policy
 from fedsched.policies.named import policy_named as policy_named
+from fedsched.policies.named import policy_or_own as policy_or_own
 
 if TYPE_CHECKING:
     from fedsched.slurm.conf.policy import Slurm as Slurm

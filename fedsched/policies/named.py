@@ -324,6 +324,11 @@ def own_policy(word: str) -> Policy:
     return found
 
 
+def policy_or_own(word: str) -> Policy:
+    """Return the policy with this name, or the one in a user's file, FILE.py:NAME."""
+    return own_policy(word) if is_own(word) else policy_named(word)
+
+
 def policy_named(policy: PolicyName | str | Policy, *, placement: PlacementName | None = None) -> Policy:
     """Return the policy with this name, or the given policy object; `placement` replaces its placement rule.
 

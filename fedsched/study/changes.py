@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from fedsched.core.errors import FederationError, FieldError, shown, unknown_name
-from fedsched.core.own_files import is_own
 from fedsched.io.slurm_files.slurm_conf import SlurmConf, read_slurm_conf
 from fedsched.io.slurm_files.slurm_keys import GLOBAL, KEYS, SECTION_OF, Treatment
 from fedsched.io.slurm_files.slurm_values import is_on
 from fedsched.model.jobs.labels import Labels
 from fedsched.model.power.switching import power_saving_named
 from fedsched.model.time.downtimes import Downtime
-from fedsched.policies import own_policy, policy_named
+from fedsched.policies import policy_or_own
 from fedsched.slurm import Slurm
 from fedsched.slurm.conf.parameters import SWITCHES
 from fedsched.study.machine_sizes import on_hosts, resized
@@ -124,7 +123,7 @@ def _under(case: Case, name: str) -> Case:
         if not isinstance(case.policy, Slurm):
             raise FieldError("{policy}={!r} needs the configuration of a dump; give a dump's folder.", name)
         return case
-    return replace(case, policy=own_policy(name) if is_own(name) else policy_named(name))
+    return replace(case, policy=policy_or_own(name))
 
 
 def _slurm_of(case: Case, what: str) -> Slurm:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 JOULES = 3.6e9  # of a megawatt-hour
 ENERGY = ("Energy of all nodes until the last job has ended", ["scenario", "MWh", "of what is"])
+NO_USERS = "The jobs name no users, so nothing is said by user."
 HEADS = ("mean wait", "median", "95 % wait at most", "bounded slowdown", "nodes in use", "makespan")
 
 
@@ -133,8 +134,10 @@ def differences(study: Study, ax: Any = None) -> Any:
 
 def _users(study: Study) -> str:
     rows = []
-    for one in study.scenarios:
-        found = study.by_user(one)
+    users = [study.by_user(one) for one in study.scenarios]
+    if not any(one.of for one in users):
+        return f"<p>{NO_USERS}</p>"
+    for one, found in zip(study.scenarios, users, strict=True):
         worst = [f"{study.names.get(user, f'user {user}')}: {signed(change)} ({counted(jobs, 'job')})"
                  for user, jobs, change in study.paying(one, 3)]  # fmt: skip
         most = Markup("<br>".join(map(escape, worst or ["no user"])))

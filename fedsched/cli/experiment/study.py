@@ -70,8 +70,7 @@ def command(
     fedsched study sample --scenario nodes=+20% --scenario "no backfilling: policy=fcfs" --out study.html
     fedsched study sample --sweep nodes=100%..140%:20
     """
-    from fedsched.core.own_files import is_own
-    from fedsched.policies import own_policy
+    from fedsched.policies import policy_or_own
     from fedsched.study import scenarios_of, study, sweep_of
 
     refuse_sharing("study", sharing)
@@ -82,9 +81,8 @@ def command(
         scenarios |= sweep_of(text)
     if not scenarios:
         raise ValueError("study needs --scenario or --sweep: fedsched study sample --scenario nodes=+20%.")
-    rules = own_policy(policy) if policy and is_own(policy) else policy
     found = study(
-        [source, *more], scenarios, policy=rules, bounds=bounds, seed=seed or 0,
+        [source, *more], scenarios, policy=policy and policy_or_own(policy), bounds=bounds, seed=seed or 0,
         told=None if json else lambda name: say(f"fedsched: simulating {name}", err=True),
     )  # fmt: skip
     if out is not None:
@@ -108,7 +106,7 @@ def verdict(found: Study) -> str:
 
 
 def _print(found: Study) -> None:
-    from fedsched.study.page import ENERGY, HEADS, energies, rows_of
+    from fedsched.study.page import ENERGY, HEADS, NO_USERS, energies, rows_of
 
     heads = ["", "nodes", *HEADS, "difference", "bound"]
     say(verdict(found))
@@ -123,7 +121,7 @@ def _print(found: Study) -> None:
         title = "Users whose mean wait changes by more than a minute"
         print_table(title, ["", "users", "wait less", "wait more"], rows, align="l")
     else:
-        say("The jobs name no users, so nothing is said by user.")
+        say(NO_USERS)
     if used := energies(found):
         print_table(*ENERGY, used, align="l")
 

@@ -324,7 +324,6 @@ class Policy(Group):
             words["policy"] = PolicyChoice().name  # stands in for it
         return PolicyChoice(name=words.pop("policy"), **words)
 
-
     def own(self) -> OwnPolicy | None:
         """Return the policy in a user's file that --policy names (FILE.py:NAME); None if it is a name.
 

@@ -128,8 +128,8 @@ def widest_of(problem: Problem) -> Ints:
 def in_each_shape(problem: Problem, usable: Ints) -> Iterator[Problem]:
     """Yield the problem, then the problem with all jobs in their second shape, their third, and so on.
 
-    A job without so many shapes has its last one. A job keeps its present shape if the other does not fit on `usable`
-    nodes (jobs × groups).
+    Where a job has fewer shapes, its last one is taken. Where that shape does not fit on the `usable` nodes (jobs ×
+    groups), the job keeps its present shape.
     """
     yield problem
     if (moldable := moldable_of(problem)) is None:

@@ -74,20 +74,20 @@ class SharedRun:
                 f"{placement!r} may take, even on the empty machine; drop it, or give it more, or larger, nodes."
             )
         if self.nodes.counted.first.size:
-            self._refuse_who_counts_too_many()
+            self._refuse_jobs_over_node_limits()
         loop.begin(self.problem, self.plan, self.state, self.nodes, self.work)
         self._jobs = self.problem.arrival.size + self.problem.running.size  # others wait for what cannot happen
         self._over = False  # where closures keep jobs from ever starting, all else has happened
         self.planner: Planner | None = None
 
-    def _refuse_who_counts_too_many(self) -> None:
+    def _refuse_jobs_over_node_limits(self) -> None:
         row = loop.first_over(self.problem, self.plan, self.state, self.nodes, self.work)
         if row >= 0:
             tasks, many = self.actual.tasks[row], counted(int(self.work.number[Number.FOUND]), "node")
             raise InfeasibleError(
-                f"Job {self.actual.id[row]}: even on the empty machine its {tasks} tasks are given {many}, and its "
-                "partition or a limit lets it have none of so many; drop it, give wider limits, or another choice of "
-                "nodes (sharing=)."
+                f"Job {self.actual.id[row]}: even on the empty machine its {tasks} tasks are given {many}, which "
+                "is more than its partition or a limit allows; drop it, give wider limits, or another choice of nodes "
+                "(sharing=)."
             )
 
     @cached_property

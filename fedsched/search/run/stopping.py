@@ -142,7 +142,7 @@ class NoProgress:
         object.__setattr__(self, "evaluations", whole("NoProgress", "evaluations", self.evaluations, least=1))
 
     def __call__(self, run: Run) -> str | None:
-        """Return the reason to stop if so many evaluations brought no new plan into the archive; else None."""
+        """Return the reason to stop if none of the last `evaluations` plans entered the archive; else None."""
         still = run.evaluations - run.improved_at
         return f"no progress in {counted(self.evaluations, 'evaluation')}" if still >= self.evaluations else None
 

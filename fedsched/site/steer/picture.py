@@ -355,8 +355,8 @@ def _picture_from(
     )
     alone = tuple(_alone_in(queue, waiting, running)) if unit.cpus else ()
     if alone:
-        notes.append(f"{counted(len({waiting[row].number for row, _, _ in alone}), 'exclusive job')} planned with all "
-                     "CPUs of its nodes, the smallest ones, and not before so many are empty")  # fmt: skip
+        notes.append(f"{counted(len({waiting[row].number for row, _, _ in alone}), 'exclusive job')} planned on "
+                     "the smallest nodes that may run it, from when enough of these are empty")  # fmt: skip
     return Picture(queue, jobs, n, workload, federation, state, float(zero), tuple(notes), alone)
 
 

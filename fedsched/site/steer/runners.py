@@ -40,7 +40,9 @@ class RecordedRunner:
         shipped = str(folder) in SHIPPED and not Path(folder).exists()
         self._folder = queue_folder(str(folder)) if shipped else Path(folder)
         if not (self._folder / file_of(CONFIG)).is_file():
-            raise SteerError(f"{folder}: there is no {file_of(CONFIG)} in it; give a folder that --keep has written.")
+            is_dump = (self._folder / "dump.txt").is_file()
+            what = "it is a dump of recorded jobs, for twin and study" if is_dump else f"it has no {file_of(CONFIG)}"
+            raise SteerError(f"{folder}: {what}; give a folder that fedsched plan --keep has written.")
         self._now = settings_of(self.run(CONFIG))[1]
 
     def run(self, command: Command) -> str:

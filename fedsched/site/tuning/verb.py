@@ -32,6 +32,7 @@ from fedsched.site.tuning.genes import (
 from fedsched.site.tuning.record import Tuned, Tuning
 from fedsched.site.tuning.search import Budget, Trials, balanced, search, undominated
 from fedsched.slurm import Slurm
+from fedsched.slurm.conf.memory import notes_before_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -211,7 +212,7 @@ def tune(
         phases=offsets,
         simulations=budget.made,
         seconds=time.monotonic() - begun,
-        notes=_notes(policy, interrupted),
+        notes=_notes(trials, interrupted),
         seed=seed,
     )
 
@@ -264,5 +265,6 @@ def _tuned(trials: Trials, after: Trials | None, changes: Changes, base: tuple[f
     return Tuned(policy.conf, dict(changes), values, spread, checked, holds, policy.assoc)
 
 
-def _notes(policy: Slurm, interrupted: bool) -> tuple[str, ...]:
-    return (*policy.notes, *(("interrupted: what was found until then, not made smaller",) if interrupted else ()))
+def _notes(trials: Trials, interrupted: bool) -> tuple[str, ...]:
+    notes = notes_before_run(trials.policy, trials.workload, shared=trials.sharing is not None)
+    return (*notes, *(("interrupted: what was found until then, not made smaller",) if interrupted else ()))

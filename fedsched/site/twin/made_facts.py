@@ -49,7 +49,7 @@ class Queue:
     share: float = 1.0  # of the jobs that fit in it and are in no queue before it
 
     def of(self, nodes: int) -> tuple[int, int]:
-        """Return the numbers of its first and last node, counted from 1, in a cluster of so many nodes."""
+        """Return its first and its last node, numbered from 1, in a cluster of `nodes` nodes."""
         first = min(int(self.first * nodes), nodes - 1)
         return first + 1, max(first + 1, int(self.last * nodes))
 

@@ -118,6 +118,11 @@ def size_notes(workload: Workload, slurm: Slurm) -> list[str]:
     return [f"assumed: the size of {of_jobs} is one node, as the requested number is unknown"]
 
 
+def notes_before_run(slurm: Slurm, workload: Workload, *, shared: bool) -> list[str]:
+    """Return what is assumed and not modelled of a configuration; `shared` says whether jobs share nodes."""
+    return [*slurm.notes_on(shared=shared), *(size_notes(workload, slurm) if shared else [])]
+
+
 def partition_notes(use: NodeUse) -> list[str]:
     """Return a note for each partition with jobs on more nodes than its MaxNodes; placement does not check that."""
     nodes = np.bincount(use.job, minlength=len(use.workload))

@@ -53,7 +53,7 @@ def begin(problem: Problem, state: State) -> int:
 
 @kernel
 def run(problem: Problem, state: State, instants: int) -> int:
-    """Go on for so many instants, and return whether all jobs have ended."""
+    """Go on for this many instants, and return whether all jobs have ended."""
     counter, jobs = state.counter, problem.jobs.tasks.size
     for _ in range(instants):
         now = next_instant(problem, state)

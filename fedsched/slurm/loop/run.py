@@ -12,7 +12,7 @@ from fedsched.engine.run.simulation import unfinished_note
 from fedsched.engine.sharing.result import Played as OnNodes
 from fedsched.engine.sharing.run import use_of
 from fedsched.model.schedule.integrals import NOT_KNOWN
-from fedsched.slurm.conf.memory import partition_notes, refuse_other_sharing, size_notes, with_memory
+from fedsched.slurm.conf.memory import notes_before_run, partition_notes, refuse_other_sharing, with_memory
 from fedsched.slurm.loop import event_loop
 from fedsched.slurm.loop.pack import pack, seconds_of_runs
 from fedsched.slurm.loop.pack_shared import shared_of
@@ -99,7 +99,7 @@ def _schedule(
     by[rows], held[rows] = state.by, state.held
     finish = np.maximum(start + seconds_of_runs(workload, federation, reading), np.nextafter(start, np.inf))
     now = float(state.counter[Counter.NOW] + base)
-    notes = [*slurm.notes_on(shared=sharing is not None), *([] if sharing is None else size_notes(workload, slurm))]
+    notes = notes_before_run(slurm, workload, shared=sharing is not None)
     interrupted = status == event_loop.PAUSED
     if status == event_loop.STUCK:
         notes.append(unfinished_note(int(state.counter[Counter.FINISHED]), jobs))
