@@ -73,7 +73,7 @@ class Instance(Read):
     ----------
     name, workload, federation, objectives
         The name in tables, the jobs, the machine, and the objectives: metrics, or functions of all metrics as in
-        `optimize`. `objectives` then has their names, and `aims` the functions themselves.
+        `optimize`. `objectives` then has their names, `functions` the functions by name, and `aims` both.
     optimum
         The first objective's best possible value, if it is known.
     submits
@@ -90,6 +90,8 @@ class Instance(Read):
         As in `optimize`; if it is "free", policies keep the jobs' own shapes.
     sharing
         How jobs share nodes, as in `simulate`; None: each task has its own node.
+    functions
+        Functions of metrics by the names that `objectives` gives them.
 
     Examples
     --------
@@ -123,6 +125,7 @@ class Instance(Read):
         kill_at_estimate: bool | None = None,
         alternatives: Alternatives | None = None,
         sharing: NodeSharing | SharingName | None = None,
+        functions: Mapping[str, Cost] | None = None,
     ) -> None:
         if not isinstance(name, str):
             raise TypeError(f"Instance: name={shown(name)} must be a text: Instance('log', workload, federation).")
@@ -133,8 +136,9 @@ class Instance(Read):
             raise ValueError(
                 f"Instance {name!r}: objectives={shown(objectives)} must name metrics, as ('makespan', 'energy')."
             )
-        functions = {name_of(one): one for one in aims if not isinstance(one, str)}
         names = tuple(one if isinstance(one, str) else name_of(one) for one in aims)
+        known = {**(functions or {}), **{name_of(one): one for one in aims if not isinstance(one, str)}}
+        used = {one: known[one] for one in names if one in known}
         if submits not in SUBMITS:
             raise unknown_name("submits", submits, SUBMITS)
         words = reading.but(
@@ -142,7 +146,7 @@ class Instance(Read):
         )
         words = words.settled(f"Instance {name!r}", whole_instants=True)
         shared = None if sharing is None else NodeSharing.of(sharing)
-        values = (name, workload, federation, names, optimum, submits, words, shared, functions)
+        values = (name, workload, federation, names, optimum, submits, words, shared, used)
         for field, value in zip(Instance.__slots__, values, strict=True):
             object.__setattr__(self, field, value)
 

@@ -176,7 +176,7 @@ def shifts(
 
 def _may_be_put_off(workload: Workload, slacks: Sequence[float]) -> bool:
     if slacks:
-        return any(seconds > 0.0 for seconds in slacks)
+        return all(seconds > 0.0 for seconds in slacks)
     return workload.slack is not None and bool(workload.slack.values.any())
 
 
