@@ -70,7 +70,8 @@ def command(
     fedsched study sample --scenario nodes=+20% --scenario "no backfilling: policy=fcfs" --out study.html
     fedsched study sample --sweep nodes=100%..140%:20
     """
-    from fedsched.policies import policy_or_own
+    from fedsched.core.own_files import is_own
+    from fedsched.policies import own_policy
     from fedsched.study import scenarios_of, study, sweep_of
 
     refuse_sharing("study", sharing)
@@ -81,8 +82,9 @@ def command(
         scenarios |= sweep_of(text)
     if not scenarios:
         raise ValueError("study needs --scenario or --sweep: fedsched study sample --scenario nodes=+20%.")
+    rules = own_policy(policy) if policy and is_own(policy) else policy
     found = study(
-        [source, *more], scenarios, policy=policy and policy_or_own(policy), bounds=bounds, seed=seed or 0,
+        [source, *more], scenarios, policy=rules, bounds=bounds, seed=seed or 0,
         told=None if json else lambda name: say(f"fedsched: simulating {name}", err=True),
     )  # fmt: skip
     if out is not None:

@@ -182,7 +182,7 @@ def test_an_exclusive_job_waits_for_empty_nodes() -> None:
     found = forecast(alone, draws=2)
     assert sorted(numbers(found)) == [9, 10]
     assert {one.job.number: one.by_limits for one in found.forecasts} == {9: NOW + 300.0, 10: NOW}
-    assert "1 exclusive job planned with all CPUs of its nodes" in " ".join(found.notes)
+    assert "1 exclusive job planned on the smallest nodes that may run it" in " ".join(found.notes)
     [cause] = why(alone, 9, draws=2).causes
     assert cause.what == "it needs 2 nodes to itself, and 1 of 4 that it may have are free"
     assert (cause.jobs, cause.over) == (("2",), NOW + 300.0)
