@@ -6,7 +6,8 @@ import numpy as np
 from measuring import Report, arguments, best_of, record
 
 import fedsched as fs
-from fedsched.engine.sharing import loop
+from fedsched.engine.loop.event_loop import begin
+from fedsched.engine.loop.event_loop import run as run_loop
 from fedsched.engine.sharing.pack import pack
 from fedsched.model.reading import USUAL
 from fedsched.policies import POLICIES
@@ -47,8 +48,8 @@ def seconds_of(workload: fs.Workload, federation: fs.Federation, policy: str, sh
 
     def run(packed: list) -> None:
         one = packed.pop()
-        loop.begin(one.problem, one.plan, one.state, one.sharing, one.work)
-        loop.run(one.problem, one.plan, one.state, one.sharing, one.work, 2**62)
+        begin(one.problem, one.plan, one.state)
+        run_loop(one.problem, one.plan, one.state, 2**62, np.inf)
 
     ready = [pack(workload, federation, rules, sharing, USUAL, None) for _ in range(3)]
     [seconds] = best_of(3, lambda: run(ready))

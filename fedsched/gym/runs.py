@@ -159,6 +159,7 @@ def problem_of(runs: Runs, b: int) -> Problem:
         log.same_time,
         log.saturation,
         _extras_of(log.extras, chosen, b, first, last),
+        log.sharing,
     )
 
 
@@ -385,6 +386,7 @@ def state_of(states: State, one: ExtraState | None, b: int) -> State:
             scratch.demand[b],
         ),
         _extra_state_of(states.extras, one, b),
+        states.work,
     )
 
 

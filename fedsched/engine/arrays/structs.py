@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fedsched.engine.placement.tasks_per_node import TasksPerNode
     from fedsched.engine.profile.breakpoints import Blocks
     from fedsched.engine.queue.parked_jobs import ParkedJobs
+    from fedsched.engine.sharing.arrays import Sharing, Work
     from fedsched.model.schedule.node_stack import Saving
 
     Floats = NDArray[np.float64]
@@ -151,6 +152,7 @@ class Problem(NamedTuple):
     same_time: int
     saturation: int
     extras: Extras | None  # None: the plain model, for which the kernels are compiled without any of them
+    sharing: Sharing | None = None  # None: nodes are counted, and each task has a whole one
 
 
 @by_reference
@@ -375,6 +377,7 @@ class State(NamedTuple):
     packing: Packing
     scratch: Scratch
     extras: ExtraState | None
+    work: Work | None = None  # what is free on shared nodes, and what jobs hold there; None where nodes are counted
 
 
 @by_reference

@@ -46,7 +46,7 @@ def start_job(problem: Problem, plan: Plan, state: State, j: int) -> None:
     rates.since[j] = start
     rates.work_left[j] = problem.runtime[j]
     rates.estimate_left[j] = problem.estimate[j]
-    dequeue(plan, state, j)
+    dequeue(problem, plan, state, j)
     candidate_index.note_left(problem, plan, state, j)
     state.counter[Counter.QUEUED] -= 1
     enter(problem, state, j)

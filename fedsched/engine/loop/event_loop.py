@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.core.jit import inlined, kernel, part
+from fedsched.core.jit import constant, inlined, kernel, part
 from fedsched.engine.allocation_sums import slowest
 from fedsched.engine.codes import SameTime, Status, needs_ends
 from fedsched.engine.dispatch.greedy import start_all_that_fit
@@ -33,9 +33,14 @@ from fedsched.engine.placement.node_choice import place, shortest_duration
 from fedsched.engine.queue import candidate_index
 from fedsched.engine.queue import queue_tree as queues
 from fedsched.engine.queue.classes import begin_ungrouped
+from fedsched.engine.sharing import all_free, passes
+from fedsched.engine.sharing.allocations import hold_from_begin
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Plan, Problem, State
+    from fedsched.engine.sharing.arrays import Sharing, Work
+
+UNCOUNTED = constant(1 << 40)  # free nodes of each group where jobs share nodes: the store of shared nodes counts
 
 
 @part
@@ -48,13 +53,10 @@ def set_out(problem: Problem, plan: Plan, state: State) -> None:
     counter[:] = 0
     clock[:] = 0.0
     clock[Clock.NOW] = problem.t0
-    for g in range(state.free.size):
-        state.free[g] = problem.groups.nodes[g]
-    counter[Counter.FREE] = problem.nodes
+    _free_all_nodes(problem.sharing, state.work, problem, state)
     pools.reset(problem.extras, state.extras)
     power_caps.reset(problem.extras, state.extras, problem.t0)
     power_states.reset(problem.extras, state.extras, problem.groups.nodes, problem.t0)
-    downtimes.reset(problem.extras, state.extras, problem.t0)
     lost_runs.reset(state.extras)
     reservation_queues.reset(problem.extras, state.extras)
     cancellations.reset(problem.extras, state.extras, problem.t0)
@@ -68,7 +70,7 @@ def set_out(problem: Problem, plan: Plan, state: State) -> None:
     for j in problem.arrival:
         state.start[j] = np.nan
         state.finish[j] = np.nan
-    if looks_ahead or downtimes.has_closures(problem.extras):
+    if problem.sharing is None and (looks_ahead or downtimes.has_closures(problem.extras)):
         for j in problem.arrival:
             state.shortest[j] = shortest_duration(problem, j, plan.caps, plan.cap_row[j])
     begin_ungrouped(plan, state)
@@ -77,13 +79,31 @@ def set_out(problem: Problem, plan: Plan, state: State) -> None:
     if plan.separate_backfill:
         queues.begin(state.backfill, plan.backfill_order, plan.backfill_key)
     limits.reset(problem.extras, state.extras, plan, state)
+    if problem.sharing is not None:
+        limits.stop_parking(problem.extras, state.extras, state)  # shared nodes group waiting jobs by themselves
     for j in problem.running:
         state.rates.processing[j] = slowest(problem.groups, state.counts[j])
+        hold_from_begin(problem.sharing, state.work, j)
         enter(problem, state, j)
     dependencies.reset(problem.extras, state.extras, problem, state.start)
-    downtimes.close_begun(problem.extras, state.extras, state)
+    if problem.sharing is None:
+        downtimes.close_begun(problem.extras, state.extras, state)
     counter[Counter.SPANNING_FIXED] = counter[Counter.SPANNING]
     update_rates(problem, state)
+
+
+@inlined
+def _free_all_nodes(sharing: Sharing | None, work: Work | None, problem: Problem, state: State) -> None:
+    if sharing is None or work is None:
+        for g in range(state.free.size):
+            state.free[g] = problem.groups.nodes[g]
+        state.counter[Counter.FREE] = problem.nodes
+        downtimes.reset(problem.extras, state.extras, problem.t0)
+        return
+    for g in range(state.free.size):
+        state.free[g] = UNCOUNTED
+    state.counter[Counter.FREE] = UNCOUNTED
+    all_free.begin(problem, state, sharing, work)
 
 
 @kernel
@@ -96,11 +116,21 @@ def begin(problem: Problem, plan: Plan, state: State) -> None:
 def _dispatch(problem: Problem, plan: Plan, state: State) -> None:
     # One dispatch pass.
     if problem.same_time == SameTime.SEQUENTIAL:
-        release_pending(problem.extras, state)
-    run_reservation_passes(problem, plan, state)
-    if may_start_some(plan, state):
-        sort_queues(problem, plan, state)
-        pass_over(problem, plan, state)
+        release_pending(problem, state)
+    _pass_over_queues(problem.sharing, state.work, problem, plan, state)
+
+
+@inlined
+def _pass_over_queues(
+    sharing: Sharing | None, work: Work | None, problem: Problem, plan: Plan, state: State
+) -> None:
+    if sharing is None or work is None:
+        run_reservation_passes(problem, plan, state)
+        if may_start_some(plan, state):
+            sort_queues(problem, plan, state)
+            pass_over(problem, plan, state)
+        return
+    passes.pass_over(problem, plan, state, sharing, work)
 
 
 @kernel

@@ -12,6 +12,7 @@ from fedsched.engine.loop.feature_flags import more_is, more_than_closing
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.optional_features import downtimes, limits, pools, power_caps, power_states
 from fedsched.engine.placement.node_choice import fill_demand
+from fedsched.engine.sharing.allocations import give_back
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Ends, Extras, Floats, Heap, Ints, Problem, State
@@ -200,8 +201,9 @@ def _update_stale_rates(problem: Problem, state: State) -> None:
 
 
 @inlined
-def release(extras: Extras | None, state: State, j: int) -> None:
+def release(problem: Problem, state: State, j: int) -> None:
     """Free what a job holds."""
+    extras = problem.extras
     for g in range(state.free.size):
         used = state.counts[j, g]
         state.free[g] += used
@@ -209,6 +211,7 @@ def release(extras: Extras | None, state: State, j: int) -> None:
     if more_is(extras):
         _release_extras(extras, state, j)
     downtimes.release_nodes(extras, state.extras, state, j)
+    give_back(problem.sharing, state.work, j)
 
 
 @part
@@ -271,9 +274,9 @@ def vacate(problem: Problem, state: State, j: int) -> None:
     counter = state.counter
     downtimes.note_end(state.extras, state.clock)
     if counter[Counter.TRACK_ENDS] == 0:
-        release(problem.extras, state, j)
+        release(problem, state, j)
     elif state.ends.released[j] == 0:
-        release(problem.extras, state, j)
+        release(problem, state, j)
         _remove_end(state.ends, counter[Counter.ENDS], state.planned_end[j], j)
         counter[Counter.ENDS] -= 1
     if state.load.size > 1 and problem.bandwidth[j] > 0.0:
@@ -298,7 +301,7 @@ def ends_as_planned(state: State, j: int) -> None:
 
 
 @part
-def release_pending(extras: Extras | None, state: State) -> None:
+def release_pending(problem: Problem, state: State) -> None:
     """Count what jobs hold that end now, as planned or later, as free although their event is pending [3]."""
     now = state.clock[Clock.NOW]
     place = state.counter[Counter.ENDS] - 1
@@ -307,7 +310,7 @@ def release_pending(extras: Extras | None, state: State) -> None:
         place -= 1
         if state.finish[j] == now:
             ends_as_planned(state, j)
-            release(extras, state, j)
+            release(problem, state, j)
             _remove_end(state.ends, state.counter[Counter.ENDS], state.planned_end[j], j)
             state.counter[Counter.ENDS] -= 1
             state.ends.released[j] = 1

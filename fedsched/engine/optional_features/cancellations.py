@@ -180,7 +180,7 @@ def cancel_next(extras: Extras, extra_state: ExtraState, problem: Problem, plan:
     counter, cancelled, left = state.counter, extra_state.cancelled, NOT_QUEUED
     j, time = extras.cancellations.job[cancelled.number[NEXT]], extras.cancellations.time[cancelled.number[NEXT]]
     if cancelled.what[j] == QUEUED:
-        queues.dequeue(plan, state, j)
+        queues.dequeue(problem, plan, state, j)
         counter[Counter.QUEUED] -= 1 if limits.note_left(extras, extra_state, state, j) else 0
         counter[Counter.PLAN_HOLDS] = 0
         left = j

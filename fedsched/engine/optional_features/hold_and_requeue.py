@@ -95,7 +95,7 @@ def hold_next(extras: Extras, extra_state: ExtraState, problem: Problem, plan: P
     now, waiting = state.clock[Clock.NOW], extra_state.waiting
     j = holds.next_held(extras, extra_state, state, now)
     if j >= 0:
-        queues.dequeue(plan, state, j)
+        queues.dequeue(problem, plan, state, j)
         state.counter[Counter.QUEUED] -= 1 if limits.note_left(extras, extra_state, state, j) else 0
         state.counter[Counter.PLAN_HOLDS] = 0
         reservation_queues.note_left(extras, extra_state, j)

@@ -53,7 +53,7 @@ def _choose(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Pla
     if own_queues.of_job.size > 0:
         reservation = own_queues.of_job[j]
     if problem.same_time == SameTime.SEQUENTIAL:
-        release_pending(extras, state)
+        release_pending(problem, state)
     if reservation == GENERAL_QUEUE:
         sort_queues(problem, plan, state)
         _choose_first_to_end(extras, extra_state, problem, plan, state, j)

@@ -133,6 +133,7 @@ def with_reservation_queue(own_queues: ReservationQueues, state: State) -> State
         state.packing,
         state.scratch,
         state.extras,
+        state.work,
     )
 
 

@@ -10,12 +10,16 @@ from fedsched.core.jit import constant, inlined, part
 from fedsched.core.random import random_bits
 from fedsched.engine.codes import OnRunning, Victims
 from fedsched.engine.loop.running import take_off, update_rates, vacate
-from fedsched.engine.numbers import Clock, ClosedNumber, Counter
+from fedsched.engine.numbers import Clock, ClosedNumber, ClosedTime, Counter
 from fedsched.engine.optional_features import dependencies, downtimes, hold_and_requeue, lost_runs
 from fedsched.engine.placement.node_choice import shortest_duration
+from fedsched.engine.sharing.allocations import keep_lost
+from fedsched.engine.sharing.arrays import Number
+from fedsched.engine.sharing.closing import turn_page
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Extras, ExtraState, Ints, Plan, Problem, State
+    from fedsched.engine.sharing.arrays import Work
 
 NO_JOB = constant(-1)
 FREE_NODE = constant(-1)
@@ -28,18 +32,20 @@ def process_downtimes(problem: Problem, plan: Plan, state: State) -> bool:
 
     Jobs may lose their nodes: they are queued again or killed, and the rates of the others are updated.
     """
-    return _process_downtimes(problem.extras, state.extras, problem, plan, state)
+    return _process_downtimes(problem.extras, state.extras, state.work, problem, plan, state)
 
 
 @inlined
 def _process_downtimes(
-    extras: Extras | None, extra_state: ExtraState | None, problem: Problem, plan: Plan, state: State
+    extras: Extras | None, extra_state: ExtraState | None, work: Work | None, problem: Problem, plan: Plan, state: State
 ) -> bool:
     if extras is None or extra_state is None:
         return False
-    if not downtimes.is_due(extra_state.closed, state.clock[Clock.NOW]):
-        return False
-    return _process_changes(extras, extra_state, problem, plan, state)
+    if work is None:
+        if not downtimes.is_due(extra_state.closed, state.clock[Clock.NOW]):
+            return False
+        return _process_changes(extras, extra_state, problem, plan, state)
+    return _change_shared_nodes(extras, extra_state, work, problem, plan, state)
 
 
 @part
@@ -59,6 +65,28 @@ def _process_changes(extras: Extras, extra_state: ExtraState, problem: Problem, 
         c = downtimes.process_changes(pages, closed, state)
     update_rates(problem, state)
     return closed.number[ClosedNumber.CHANGED] > before
+
+
+@inlined
+def _change_shared_nodes(
+    extras: Extras, extra_state: ExtraState, work: Work, problem: Problem, plan: Plan, state: State
+) -> bool:
+    # Whole groups close there, and what is free on their nodes stays as it is.
+    calendar, before = extras.calendar, extra_state.closed.number[ClosedNumber.CHANGED]
+    while extra_state.closed.time[ClosedTime.CHANGE] <= state.clock[Clock.NOW]:
+        change = turn_page(calendar, extra_state.closed)
+        if change & 1 == 1:
+            work.number[Number.FREED] = work.freed.size  # so many that all have to be looked at
+        elif calendar.on_running[change >> 1] != OnRunning.WAIT:
+            _take_all_nodes(extras, extra_state, problem, plan, state, change >> 1)
+    return extra_state.closed.number[ClosedNumber.CHANGED] > before
+
+
+@part
+def _take_all_nodes(
+    extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, c: int
+) -> None:
+    _take_all(extras, extra_state, problem, plan, state, c)
 
 
 @inlined
@@ -186,6 +214,7 @@ def take_nodes_from(extras: Extras, extra_state: ExtraState, problem: Problem, s
     """
     counter, now = state.counter, state.clock[Clock.NOW]
     requeued = extras.calendar.on_running[c] == OnRunning.REQUEUE
+    keep_lost(extra_state, state.work, j)
     take_off(state, j)
     vacate(problem, state, j)
     lost_runs.note_lost(extra_state, problem, state, j, now, requeued)
@@ -202,5 +231,6 @@ def _take_nodes_from(
     extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, j: int, c: int
 ) -> None:
     if take_nodes_from(extras, extra_state, problem, state, j, c):
-        state.shortest[j] = shortest_duration(problem, j, plan.caps, plan.cap_row[j])  # unset if it has run from t0 on
+        if problem.sharing is None:  # unset if it has run from t0 on
+            state.shortest[j] = shortest_duration(problem, j, plan.caps, plan.cap_row[j])
         hold_and_requeue.requeue_job(extras, extra_state, problem, plan, state, j)

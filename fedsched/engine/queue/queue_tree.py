@@ -16,6 +16,7 @@ from fedsched.engine.loop.feature_flags import more_is
 from fedsched.engine.optional_features.dependencies import eligible_since, submitted_at
 from fedsched.engine.optional_features.moldable import first_shape_estimate, first_shape_tasks
 from fedsched.engine.optional_features.reservation_queues import is_in_other_queue
+from fedsched.engine.sharing import line
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Extras, ExtraState, Floats, Ints, Plan, Problem, Queue, State
@@ -308,6 +309,7 @@ def enqueue(problem: Problem, plan: Plan, state: State, j: int, mend: bool) -> N
     append(problem, state, state.queue, plan.order_key, j, mend)
     if plan.separate_backfill:
         append(problem, state, state.backfill, plan.backfill_key, j, mend)
+    line.note_joined(problem.sharing, state.work, plan, j, state.shortest[j])
 
 
 @inlined
@@ -316,6 +318,7 @@ def rejoin(problem: Problem, plan: Plan, state: State, j: int) -> None:
     _append_again(problem, state, state.queue, plan.order_key, j)
     if plan.separate_backfill:
         _append_again(problem, state, state.backfill, plan.backfill_key, j)
+    line.note_joined(problem.sharing, state.work, plan, j, state.shortest[j])
 
 
 @inlined
@@ -329,7 +332,7 @@ def _append_again(problem: Problem, state: State, queue: Queue, order_key: int, 
 
 
 @inlined
-def dequeue(plan: Plan, state: State, j: int) -> None:
+def dequeue(problem: Problem, plan: Plan, state: State, j: int) -> None:
     """Remove a job from the trees of the queue and, if that is separate, of the backfill queue.
 
     The job keeps its position in the order.
@@ -337,3 +340,4 @@ def dequeue(plan: Plan, state: State, j: int) -> None:
     set_leaf(state.queue, state.queue.position[j], ABSENT, NEVER)
     if plan.separate_backfill:
         set_leaf(state.backfill, state.backfill.position[j], ABSENT, NEVER)
+    line.note_left(problem.sharing, state.work, plan, j)

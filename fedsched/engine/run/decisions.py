@@ -24,6 +24,7 @@ from fedsched.engine.queue import queue_tree as queues
 from fedsched.engine.queue.classes import begin_ungrouped
 from fedsched.engine.queue.queue_tree import ANY, FIRST, set_leaf, shown_tasks
 from fedsched.engine.queue.scan import next_small
+from fedsched.engine.sharing import line
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,7 +61,7 @@ def next_pass(problem: Problem, plan: Plan, state: State) -> int:
         return Status.STUCK
     take_events(problem, plan, state, time)
     if problem.same_time == SameTime.SEQUENTIAL:
-        release_pending(problem.extras, state)
+        release_pending(problem, state)
     if counter[Counter.QUEUED] > 0:
         queues.sort(problem, state, state.queue, plan.order_key, time)
     counter[Counter.PASS_DUE] = 1
@@ -128,18 +129,24 @@ def decide(problem: Problem, plan: Plan, state: State, waiting: Ints, fits: NDAr
 
 
 @kernel
-def reorder_queued(problem: Problem, plan: Plan, state: State, jobs: Ints, places: Ints) -> None:
+def reorder_queued(problem: Problem, plan: Plan, state: State, jobs: Ints, places: Ints, others: Ints) -> None:
     """Put queued jobs at these places (positions) of the queue: the first job at the first place, and so on.
 
-    The places are those that these jobs have now, in ascending order. All indexes of the queue begin anew.
+    The places are those that these jobs have now, in ascending order. All indexes of the queue begin anew; `others` are
+    the jobs that wait in queues of reservations.
     """
     begin_ungrouped(plan, state)
     candidate_index.begin(problem, plan, state)
     limits.stop_parking(problem.extras, state.extras, state)
     state.counter[Counter.PLAN_HOLDS] = 0
+    line.begin(state.work)
     for i in range(jobs.size):
         j = jobs[i]
         state.queue.order[places[i]] = j
         state.queue.position[j] = places[i]
-        state.shortest[j] = shortest_duration(problem, j, plan.caps, plan.cap_row[j])
+        if problem.sharing is None:
+            state.shortest[j] = shortest_duration(problem, j, plan.caps, plan.cap_row[j])
         set_leaf(state.queue, places[i], shown_tasks(state.extras, problem.tasks[j], j), state.shortest[j])
+        line.note_joined(problem.sharing, state.work, plan, j, state.shortest[j])
+    for j in others:
+        line.note_joined(problem.sharing, state.work, plan, j, state.shortest[j])

@@ -176,19 +176,27 @@ class Simulation:
         description: str = "plan",
         running: RunningJobs | None = None,
     ) -> None:
-        self.actual, self.federation = workload, federation
-        self.problem, self.plan = problem, plan
-        self.reading, self.description = reading, description
         _refuse_unplaceable(workload, federation, problem, plan)
-        self.state = new_state(
-            problem,
-            needs=needs_of(self.plan.dispatch),
-            separate_backfill=self.plan.separate_backfill,
-        )
-        self.problem = problem = with_current_shapes(problem, self.state)
+        state = new_state(problem, needs=needs_of(plan.dispatch), separate_backfill=plan.separate_backfill)
+        problem = with_current_shapes(problem, state)
         if running is not None:
-            set_running(self.state, running.rows, running)
-        begin(problem, self.plan, self.state)
+            set_running(state, running.rows, running)
+        self._begin(workload, federation, problem, plan, state, reading, description)
+
+    def _begin(
+        self,
+        workload: Workload,
+        federation: Federation,
+        problem: Problem,
+        plan: Plan,
+        state: State,
+        reading: Reading,
+        description: str,
+    ) -> None:
+        self.actual, self.federation = workload, federation
+        self.problem, self.plan, self.state = problem, plan, state
+        self.reading, self.description = reading, description
+        begin(problem, plan, state)
         self.planner: Planner | None = None
         self._own_row = self.plan.cap_row  # each job's row of caps without those of a planner
         self._planned_rows = len(self.plan.caps)  # rows of caps from here on are the planner's
@@ -248,7 +256,7 @@ class Simulation:
                     self._over = True
                     return self
                 raise ScheduleError(
-                    f"At {self.time:g} s no queued job can ever start although the machine is idle: "
+                    f"At {self.time:g} s no queued job can ever start although no job runs: "
                     "please report this workload: it should have been refused."
                 )
             if elapsed < SLICE_SECONDS / 2:
@@ -339,7 +347,15 @@ class Simulation:
         self._line_up(queued_rows(jobs, self.queued()))
 
     def _line_up(self, jobs: Ints) -> None:
-        reorder_queued(self.problem, self.plan, self.state, jobs, np.sort(self.state.queue.position[jobs]))
+        places = np.sort(self.state.queue.position[jobs])
+        reorder_queued(self.problem, self.plan, self.state, jobs, places, self._waiting_in_reservations())
+
+    def _waiting_in_reservations(self) -> Ints:
+        extras = self.problem.extras
+        if extras is None or not extras.reserved.of_job.size:
+            return np.zeros(0, dtype=np.int64)
+        arrived = self.joined()
+        return arrived[np.isnan(self.state.start[arrived]) & (extras.reserved.of_job[arrived] >= 0)]
 
     @property
     def integrals(self) -> Integrals:

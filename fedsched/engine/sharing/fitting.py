@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.core.jit import inlined, part
-from fedsched.engine.codes import Dispatch
 from fedsched.engine.dispatch.greedy import start_job
 from fedsched.engine.loop.feature_flags import more_than_closing
 from fedsched.engine.numbers import Clock
 from fedsched.engine.optional_features import limits, pools
 from fedsched.engine.placement.node_choice import place
-from fedsched.engine.sharing import counted, line
+from fedsched.engine.sharing import counted
 from fedsched.engine.sharing.arrays import Number
 from fedsched.engine.sharing.choosing import choose
 from fedsched.engine.sharing.closing import place_while_open, shut_soon
@@ -99,8 +98,6 @@ def start(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Wo
     number[Number.DEVICES] += number[Number.FOUND_DEVICES]
     counted.take(sharing, work, j)
     start_job(problem, plan, state, j)
-    if plan.dispatch != Dispatch.STRICT:
-        line.leave(sharing, work, j)
     return True
 
 

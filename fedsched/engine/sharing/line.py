@@ -13,18 +13,23 @@ from fedsched.engine.sharing.arrays import Number
 from fedsched.engine.sharing.stock import ALL
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays.structs import Plan, State
+    from fedsched.engine.arrays.structs import Plan
     from fedsched.engine.sharing.arrays import Floats, Ints, Line, Sharing, Work
 
 TOP = constant(0)
+NO_KIND = constant(-1)
 
 
 @inlined
-def empty(work: Work) -> None:
-    """Let nobody wait."""
+def begin(work: Work | None) -> None:
+    """Let no job wait; do nothing where nodes are counted."""
+    if work is None:
+        return
     work.line.shortest[:] = np.inf
     work.line.waiting[:] = 0
     work.number[Number.KINDS] = 0
+    work.number[Number.BOUNDED] = NO_KIND
+    work.number[Number.FREED] = 0
 
 
 @inlined
@@ -44,15 +49,29 @@ def join(sharing: Sharing, work: Work, j: int, place: int, shortest: float) -> N
 
 
 @inlined
-def joins(plan: Plan, state: State, sharing: Sharing, work: Work, j: int) -> None:
-    """Let a job that has joined the queue wait at its place, under rules that look at who waits of each kind."""
+def note_joined(sharing: Sharing | None, work: Work | None, plan: Plan, j: int, shortest: float) -> None:
+    """Note that a job has joined the queue, for rules that look at the waiting jobs of each kind.
+
+    Do nothing where nodes are counted.
+    """
+    if sharing is None or work is None:
+        return
     if plan.dispatch == Dispatch.STRICT:
         return
     key = plan.backfill_key if plan.separate_backfill else plan.order_key
     place, kind = sharing.leaf[j], sharing.kinds.of_job[j]
     if key != QueueKey.FIXED:  # anywhere among those of its kind: the pass lines them up
         place = sharing.begin[kind] + work.line.waiting[kind]
-    join(sharing, work, j, place, state.shortest[j])
+    join(sharing, work, j, place, shortest)
+
+
+@inlined
+def note_left(sharing: Sharing | None, work: Work | None, plan: Plan, j: int) -> None:
+    """Note that a job has left the queue."""
+    if sharing is None or work is None:
+        return
+    if plan.dispatch != Dispatch.STRICT:
+        leave(sharing, work, j)
 
 
 @inlined

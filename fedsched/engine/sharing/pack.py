@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.engine.arrays.structs import Extras, Floats, Ints, Plan, Problem, State
-    from fedsched.engine.sharing.arrays import Work
     from fedsched.engine.sharing.asked import Asked
     from fedsched.engine.sharing.noun import NodeSharing
     from fedsched.model.jobs.workload import Workload
@@ -37,13 +36,11 @@ if TYPE_CHECKING:
 
 
 class Packed(NamedTuple):
-    """A problem of the engine, a plan and a state for it, and what is shared."""
+    """A problem of the engine with its shared nodes, a plan and a state for it, and what jobs ask for."""
 
     problem: Problem
     plan: Plan
     state: State
-    sharing: Sharing
-    work: Work
     asked: Asked
 
 
@@ -84,7 +81,8 @@ def pack(
     packed = shared(federation, asked, kinds, sharing, plan.backfill_order, problem.extras)
     packed = packed._replace(counted=counted_nodes(workload, federation))
     lost = runs_to_lose(problem, packed)
-    return Packed(problem, plan, that_may_lose(state, int(lost.sum())), packed, new_work(packed, lost=lost), asked)
+    state = that_may_lose(state, int(lost.sum()))._replace(work=new_work(packed, lost=lost))
+    return Packed(problem._replace(sharing=packed), plan, state, asked)
 
 
 def that_may_lose(state: State, runs: int) -> State:

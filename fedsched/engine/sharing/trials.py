@@ -9,10 +9,12 @@ import numpy as np
 from fedsched.engine.arrays.new_state import new_state
 from fedsched.engine.codes import Needs, Placement, Status
 from fedsched.engine.compatibility import placements_on
+from fedsched.engine.loop.event_loop import begin
+from fedsched.engine.loop.event_loop import run as run_loop
 from fedsched.engine.pack.shape_arrays import read_only
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.run.simulation import lost_in, set_running
-from fedsched.engine.sharing import loop
+from fedsched.engine.sharing import all_free
 from fedsched.engine.sharing.pack import leaves, that_may_lose
 from fedsched.engine.sharing.room import new_work, runs_to_lose
 from fedsched.model.power.watts import extra_joules, node_seconds, node_shares
@@ -44,13 +46,13 @@ class Trials:
         running: RunningJobs | None = None,
         present: Held | None = None,
     ) -> None:
-        self.problem = problem
         self._leaf = np.array(sharing.leaf)
         self.sharing = sharing._replace(leaf=read_only(self._leaf))
+        self.problem = problem._replace(sharing=self.sharing)
         lost = runs_to_lose(problem, sharing)
         self.work = new_work(sharing, present, lost)
         state = new_state(problem, needs=Needs.ENDS, separate_backfill=False)
-        self.state = that_may_lose(state, int(lost.sum()))
+        self.state = that_may_lose(state, int(lost.sum()))._replace(work=self.work)
         self.state.shortest[:] = shortest
         if running is not None:
             set_running(self.state, problem.running, running)
@@ -59,7 +61,7 @@ class Trials:
         """Return how many tasks of each job fit on each group, all nodes being free: so many as it has at most."""
         kinds = self.sharing.kinds
         room = np.zeros((kinds.tasks.size, self.sharing.nodes.gpus.size), dtype=np.int64)
-        loop.rooms(self.sharing, self.work, room)
+        all_free.rooms(self.sharing, self.work, room)
         return np.ascontiguousarray(np.minimum(room, kinds.tasks[:, None])[kinds.of_job])
 
     def placements(self, limits: Ints) -> Ints:
@@ -71,21 +73,19 @@ class Trials:
         return np.array([rule for rule in rules if self._fit(plan._replace(placement=rule))], dtype=np.int64)
 
     def _fit(self, plan: Plan) -> bool:
-        if loop.first_unfit(self.problem, plan, self.state, self.sharing, self.work) >= 0:
+        if all_free.first_unfit(self.problem, plan, self.state, self.sharing, self.work) >= 0:
             return False
         if not self.sharing.counted.first.size:
             return True
-        return loop.first_over(self.problem, plan, self.state, self.sharing, self.work) < 0
+        return all_free.first_over(self.problem, plan, self.state, self.sharing, self.work) < 0
 
     def run(self, plan: Plan, over: Callable[[], bool] | None = None) -> int:
         """Run a plan by which each job fits; return a Status, MORE where `over` said so before it had ended."""
         self._leaf[:] = leaves(self.sharing.kinds.of_job, plan.order)
-        loop.begin(self.problem, plan, self.state, self.sharing, self.work)
+        begin(self.problem, plan, self.state)
         status = int(Status.MORE)
         while status == Status.MORE:
-            status = loop.run(
-                self.problem, plan, self.state, self.sharing, self.work, ALL if over is None else LOOK
-            )
+            status = run_loop(self.problem, plan, self.state, ALL if over is None else LOOK, np.inf)
             if status == Status.MORE and over is not None and over():
                 return status
         return status

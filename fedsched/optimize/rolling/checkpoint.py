@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.engine.codes import Placement
+from fedsched.engine.loop.event_loop import UNCOUNTED
 from fedsched.engine.numbers import Counter
 from fedsched.engine.pack.problem import parts_of
 from fedsched.engine.run.simulation import lost_in
@@ -33,7 +34,7 @@ EVERY_SECONDS = 10.0
 MARK = b"fedsched rolling checkpoint 9\n"
 WORDS = 1 << 20  # bytes beside arrays: names, and the planner's memory
 # A planner's run has no separate backfill order; the other fields are scratch space.
-SCRATCH = ("backfill", "packing", "scratch", "classes", "draw")
+SCRATCH = ("backfill", "packing", "scratch", "classes", "draw", "work")
 RESERVATIONS = tuple(f"state.extras.{name}" for name in ("apart.of_job", "apart.turn", "closed.holder"))
 UNKNOWN = ("state.start", "state.finish")  # may be NaN
 OF_JOBS = (
@@ -112,12 +113,14 @@ def _restore(run: Simulation, saved: Saved) -> dict[str, float]:
     memory = saved.part("memory")
     remembered: dict[str, float] = {name: memory.whole(name) for name in ("replans", "evaluations", "joined")}
     remembered["due"] = memory.number("due", -np.inf)
-    held = _allocations_in(saved.part("held"), run) if isinstance(run, SharedRun) else None
+    held = {}
+    if isinstance(run, SharedRun):
+        held = _allocations_in(saved.part("held"), run)
     for name, array in now.items():
         array[...] = read[name]
     run.state.counter[Counter.PLAN_HOLDS] = 0  # the free nodes beside a reservation are not saved
     run.plan = run.plan._replace(dispatch=rules[0], placement=rules[1])
-    if held is not None:
+    if isinstance(run, SharedRun):
         _restore_allocations(run, held)
     return remembered
 
@@ -148,7 +151,7 @@ def _most(name: str, run: Simulation) -> int | Ints:
         return len(run.plan.caps) - 1
     if name == "state.counter":
         most = np.full(len(Counter), jobs)
-        most[[Counter.FREE, Counter.FREE_BEFORE]] = nodes
+        most[[Counter.FREE, Counter.FREE_BEFORE]] = UNCOUNTED if isinstance(run, SharedRun) else nodes
         most[Counter.SATURATED_LINKS] = run.problem.groups.uplink.size
         most[Counter.BREAKPOINTS] = run.state.profile.time.size
         return most
@@ -191,11 +194,11 @@ def _fields(name: str, value: object) -> Iterator[tuple[str, NDArray[np.generic]
 
 
 def _key(policy: Rolling, run: Simulation) -> str:
-    own = (run.plan.caps, run.plan.cap_row, *run.running())
+    own: tuple[object, ...] = (run.plan.caps, run.plan.cap_row, *run.running())
     if isinstance(run, SharedRun):
         own = (*own, *_sharing_key(run))
     words = "".join((repr(replace(policy, checkpoint=None)), *policy.releases))
-    return key_of(words, (*parts_of(run.problem), *own))
+    return key_of(words, (*parts_of(run.problem._replace(sharing=None)), *own))
 
 
 def _allocations_of(run: SharedRun) -> dict[str, Plain]:

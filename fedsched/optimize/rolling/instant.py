@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from fedsched.engine.arrays.structs import Floats, Ints, Problem, RunningJobs, State
     from fedsched.engine.run.simulation import Simulation
-    from fedsched.engine.sharing.run import SharedRun
     from fedsched.model.jobs.workload import Workload
     from fedsched.search.problem.objectives import Objectives
 
@@ -66,7 +65,7 @@ class Instant(PackedProblem):
 
     def __init__(
         self,
-        run: Simulation | SharedRun,
+        run: Simulation,
         waiting: Ints,
         objectives: Objectives,
         *,
@@ -104,7 +103,7 @@ class Instant(PackedProblem):
         return int(Dispatch.EASY), super().default_rules()[1]
 
 
-def seen_now(run: Simulation | SharedRun, waiting: Ints) -> tuple[Ints, Problem, RunningJobs]:
+def seen_now(run: Simulation, waiting: Ints) -> tuple[Ints, Problem, RunningJobs]:
     """Return the rows of the waiting and then the running jobs, the problem as known now, and the running jobs' state.
 
     Run times are estimates. A job that has outrun its estimate is expected to overrun as long again, and at least
@@ -124,6 +123,7 @@ def seen_now(run: Simulation | SharedRun, waiting: Ints) -> tuple[Ints, Problem,
         running=np.arange(count, jobs),
         t0=now,
         extras=extras_of(whole, rows, now),
+        sharing=None,
     )
     end = _expected_end(now, running.start, running.planned_end)
     left = running.estimate_left + (end - running.planned_end) / running.tc

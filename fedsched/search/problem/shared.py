@@ -265,7 +265,6 @@ class SharedProblem(SharedRows, SearchProblem):
             self.reading,
             self.problem,
             trials.state,
-            trials.work,
             policy=f"{policy} on {Placement(plan.placement).name.lower()}",
         )
 

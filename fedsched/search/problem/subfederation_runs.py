@@ -117,6 +117,7 @@ def _problem_of(problem: Problem, units: Units, parts: Parts, u: int) -> Problem
         BATCH,
         problem.saturation,
         problem.extras,
+        problem.sharing,
     )
 
 
@@ -170,6 +171,7 @@ def _workspace_of(state: State, jobs: int, groups: int, clusters: int, queued: i
             scratch.demand[:clusters],
         ),
         state.extras,
+        state.work,
     )
 
 

@@ -181,7 +181,7 @@ def test_pending_finishes_count_as_free_once() -> None:
     running._remove_end(state.ends, 3, 4.0, 1)
     running._add_end(state.ends, 2, 9.0, 1)
     state.clock[Clock.NOW] = 4.0
-    running.release_pending(None, state)
+    running.release_pending(problem, state)
     assert (state.free.tolist(), state.counter[Counter.ENDS]) == ([13], 2)  # not job 1: it is planned to run on
     assert state.ends.released.tolist() == [1, 0, 0]
     running.vacate(problem, state, running.pop_finish(state))
