@@ -13,6 +13,7 @@ from numba import types
 from fedsched.core.jit.structs import Reference
 from fedsched.engine.arrays.structs import Extras, ExtraState
 from fedsched.engine.pack.shape_arrays import Shapes
+from fedsched.engine.sharing.arrays import Sharing, Work
 from fedsched.slurm.nodes.node_sizes import Sizes
 from fedsched.slurm.nodes.shared_nodes import Shared
 
@@ -21,14 +22,15 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 # What a signature may have or not: kernels are compiled without it for those that do not use it.
-OPTIONAL = {Extras: "extras", ExtraState: "extras", Shapes: "shapes", Shared: "shared", Sizes: "sizes"}
+OPTIONAL = {Extras: "extras", ExtraState: "extras", Sharing: "nodes", Work: "nodes"}
+OPTIONAL |= {Shapes: "shapes", Shared: "shared", Sizes: "sizes"}
 
 
 def check(*names: str, least: int) -> None:
     """Fail unless of these modules, and of all modules of these packages, at least so many functions were compiled.
 
-    Each may have one signature for plain problems, and one for each kind of extras. Those that the cache holds count
-    beside those of this process: a kernel that comes from the cache brings its parts along unseen, and what another
+    Each may have one signature for plain problems, and one for each kind of extras; on shared nodes as many again.
+    Those that the cache holds count beside those of this process: a kernel that comes from the cache brings its parts along unseen, and what another
     test or process compiled was compiled no less. Only what the cache has from before the last change of the code or
     its tests is not held against them: that may be what the change mended.
     """

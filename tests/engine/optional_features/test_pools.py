@@ -194,5 +194,5 @@ def test_jobs_that_run_already_hold_their_pools() -> None:
     state.finish[0] = state.planned_end[0] = 10.0
     running.enter(problem, state, 0)
     assert state.extras.pools.free.tolist() == [0]
-    running.release(problem.extras, state, 0)
+    running.release(problem, state, 0)
     assert state.extras.pools.free.tolist() == [1]

@@ -81,8 +81,8 @@ def test_beside_a_reservation_they_are_short_or_small_enough() -> None:
 def test_whoever_is_queued_no_more_is_forgotten_when_it_is_met() -> None:
     """Two leave: a scan does not hand them out, and takes them out of the trees; one that starts is out at once."""
     problem, plan, state = waiting([1, 2, 3, 1], ["left", "right", "right", "left"])
-    queues.dequeue(plan, state, 1)
-    queues.dequeue(plan, state, 0)
+    queues.dequeue(problem, plan, state, 1)
+    queues.dequeue(problem, plan, state, 0)
     assert found(problem, plan, state) == [2, 3]
     trees = state.classes.rooms[candidate_index.TREES : candidate_index.TREES + 16].reshape(8, 2)
     assert trees[4:].tolist() == [[ABSENT, ABSENT], [ABSENT, ABSENT], [3, ABSENT], [ABSENT, 1]]
@@ -94,7 +94,7 @@ def test_whoever_is_queued_no_more_is_forgotten_when_it_is_met() -> None:
 def test_whoever_comes_back_is_met_again() -> None:
     """A job that left and was forgotten joins once more, at its place."""
     problem, plan, state = waiting([1, 2, 3], ["left", "right", "right"])
-    queues.dequeue(plan, state, 1)
+    queues.dequeue(problem, plan, state, 1)
     assert found(problem, plan, state) == [0, 2]
     queues.rejoin(problem, plan, state, 1)
     candidate_index.note_joined(problem, plan, state, 1)
@@ -171,7 +171,7 @@ def test_newcomers_that_come_out_of_order_are_scanned() -> None:
 def test_another_order_begins_anew() -> None:
     """Jobs that change places in the midst of a run are met at their new ones."""
     problem, plan, state = waiting([1, 5], ["left", "right"])
-    decisions.reorder_queued(problem, plan, state, np.array([1, 0]), np.array([0, 1]))
+    decisions.reorder_queued(problem, plan, state, np.array([1, 0]), np.array([0, 1]), np.array([], dtype=int))
     candidate_index.add_new_jobs(problem, plan, state)
     state.free[:] = [4, 0]
     assert found(problem, plan, state) == [1]

@@ -42,7 +42,7 @@ def test_a_scan_finds_what_a_look_at_every_position_finds(seed: int) -> None:
         assert found == by_hand(problem, state, tables)
         for p in rng.permutation(found)[: len(found) // 2]:
             state.start[state.queue.order[p]] = 0.0
-            queue.dequeue(plan, state, state.queue.order[p])
+            queue.dequeue(problem, plan, state, state.queue.order[p])
     gone = {p for p, j in enumerate(state.queue.order) if not np.isnan(state.start[j])}
     assert not gone & set(scanned(problem, plan, state, window))
     count, least = state.classes.number[ClassNumber.CLASSES], tables.least.copy()

@@ -190,7 +190,7 @@ def test_the_order_that_is_scanned_says_whether_a_queue_may_be_grouped(monkeypat
 def test_a_new_plan_and_a_new_run_begin_ungrouped() -> None:
     """Places, caps and rule of a plan that came in between are none that the queue was grouped by."""
     problem, plan, state = grouped([2, 2], [1.0, 1.0])
-    decisions.reorder_queued(problem, plan, state, np.array([1, 0]), np.array([0, 1]))
+    decisions.reorder_queued(problem, plan, state, np.array([1, 0]), np.array([0, 1]), np.array([], dtype=int))
     assert state.classes.number[ClassNumber.CLASSES] == 0
     problem, plan, state = grouped([2, 2], [1.0, 1.0])
     plain_loop.begin(problem, plan, state)

@@ -156,7 +156,8 @@ def test_it_falls_when_nodes_close_or_open_or_pay(downtimes: tuple[fs.Downtime, 
 def test_a_queue_in_another_order_has_no_reservation_that_stands() -> None:
     """Whoever gives jobs other places or caps ends what stands."""
     problem, plan, state = passed(1.0, 9.0)
-    plain("fedsched.engine.run.decisions").reorder_queued(problem, plan, state, np.array([2, 1]), np.array([1, 2]))
+    jobs, places, others = np.array([2, 1]), np.array([1, 2]), np.array([], dtype=int)
+    plain("fedsched.engine.run.decisions").reorder_queued(problem, plan, state, jobs, places, others)
     assert not incremental_pass.is_incremental(state)
 
 

@@ -99,10 +99,10 @@ def test_who_sleeps_may_be_cancelled() -> None:
     limits.give_back(problem.extras, state.extras, state, 0)  # as the first one's end does
     leaves = state.queue.tasks.size >> 1
     assert state.queue.tasks[leaves : leaves + 4].tolist() == [ABSENT, 1, ABSENT, ABSENT]
-    queues.dequeue(plan, state, 1)
+    queues.dequeue(problem, plan, state, 1)
     assert limits.note_left(problem.extras, state.extras, state, 1)
     assert state.queue.tasks[leaves : leaves + 4].tolist() == [ABSENT, ABSENT, 2, ABSENT]
-    queues.dequeue(plan, state, 2)
+    queues.dequeue(problem, plan, state, 2)
     assert limits.note_left(problem.extras, state.extras, state, 2)
     assert state.queue.tasks[1] == ABSENT
 

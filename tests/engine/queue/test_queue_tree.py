@@ -173,6 +173,6 @@ def test_a_fixed_queue_keeps_its_places() -> None:
         queues.enqueue(problem, plan, state, j, queues.AT_ONCE)
     assert [queues.next_small(state.queue, at, queues.ANY) for at in (0, 1, 2)] == [0, 1, -1]
     assert [queues.next_small(state.backfill, at, queues.ANY) for at in (0, 2)] == [1, 2]
-    queues.dequeue(plan, state, 2)
+    queues.dequeue(problem, plan, state, 2)
     assert queues.next_small(state.queue, 0, queues.ANY) == 1
     assert queues.next_small(state.backfill, 0, queues.ANY) == 2

@@ -181,7 +181,7 @@ def test_jobs_exchange_the_places_that_they_hold() -> None:
     )
     assert state.shortest.tolist() == [2.0] * 4
     plan = plan._replace(caps=np.array([[4, 4], [0, 4]]), cap_row=np.array([0, 0, 1, 0]))
-    decisions.reorder_queued(problem, plan, state, np.array([2, 0]), np.array([0, 2]))
+    decisions.reorder_queued(problem, plan, state, np.array([2, 0]), np.array([0, 2]), np.array([], dtype=int))
     assert state.queue.order.tolist() == [2, 1, 0, 3]
     assert state.queue.position.tolist() == [2, 1, 0, 3]
     assert state.shortest.tolist() == [2.0, 2.0, 8.0, 2.0]
