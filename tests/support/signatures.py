@@ -13,7 +13,7 @@ from numba import types
 from fedsched.core.jit.structs import Reference
 from fedsched.engine.arrays.structs import Extras, ExtraState
 from fedsched.engine.pack.shape_arrays import Shapes
-from fedsched.engine.sharing.arrays import Sharing, Work
+from fedsched.engine.shared_nodes.arrays import Sharing, Work
 from fedsched.slurm.nodes.node_sizes import Sizes
 from fedsched.slurm.nodes.shared_nodes import Shared
 
@@ -30,9 +30,9 @@ def check(*names: str, least: int) -> None:
     """Fail unless of these modules, and of all modules of these packages, at least so many functions were compiled.
 
     Each may have one signature for plain problems, and one for each kind of extras; on shared nodes as many again.
-    Those that the cache holds count beside those of this process: a kernel that comes from the cache brings its parts along unseen, and what another
-    test or process compiled was compiled no less. Only what the cache has from before the last change of the code or
-    its tests is not held against them: that may be what the change mended.
+    Those that the cache holds count beside those of this process: a kernel that comes from the cache brings its parts
+    along unseen, and what another test or process compiled was compiled no less. Only what the cache has from before
+    the last change of the code or its tests is not held against them: that may be what the change mended.
     """
     functions = functions_of(*names)
     known = sum(bool(function.signatures or kept(function)) for function in functions)

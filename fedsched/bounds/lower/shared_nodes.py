@@ -20,7 +20,7 @@ import numpy as np
 from fedsched.bounds.cost.hours import ROUNDING, cheapest
 from fedsched.bounds.lower.relaxation import rounded_down
 from fedsched.core.errors import unknown_name
-from fedsched.engine.sharing.arrays import WHOLE
+from fedsched.engine.shared_nodes.arrays import WHOLE
 from fedsched.model.schedule.metrics import NAMES
 from fedsched.model.schedule.power_draw import Pricing
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.engine.arrays.structs import Problem
-    from fedsched.engine.sharing.arrays import Sharing
+    from fedsched.engine.shared_nodes.arrays import Sharing
     from fedsched.model.machine.federation import Federation
     from fedsched.model.time.signal import Curve
 

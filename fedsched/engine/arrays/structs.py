@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fedsched.engine.placement.tasks_per_node import TasksPerNode
     from fedsched.engine.profile.breakpoints import Blocks
     from fedsched.engine.queue.parked_jobs import ParkedJobs
-    from fedsched.engine.sharing.arrays import Sharing, Work
+    from fedsched.engine.shared_nodes.arrays import Sharing, Work
     from fedsched.model.schedule.node_stack import Saving
 
     Floats = NDArray[np.float64]

@@ -33,12 +33,12 @@ from fedsched.engine.placement.node_choice import place, shortest_duration
 from fedsched.engine.queue import candidate_index
 from fedsched.engine.queue import queue_tree as queues
 from fedsched.engine.queue.classes import begin_ungrouped
-from fedsched.engine.sharing import all_free, passes
-from fedsched.engine.sharing.allocations import hold_from_begin
+from fedsched.engine.shared_nodes import all_free, passes
+from fedsched.engine.shared_nodes.allocations import hold_from_begin
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Plan, Problem, State
-    from fedsched.engine.sharing.arrays import Sharing, Work
+    from fedsched.engine.shared_nodes.arrays import Sharing, Work
 
 UNCOUNTED = constant(1 << 40)  # free nodes of each group where jobs share nodes: the store of shared nodes counts
 

@@ -12,7 +12,7 @@ from fedsched.engine.loop.feature_flags import more_is, more_than_closing
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.optional_features import downtimes, limits, pools, power_caps, power_states
 from fedsched.engine.placement.node_choice import fill_demand
-from fedsched.engine.sharing.allocations import give_back
+from fedsched.engine.shared_nodes.allocations import give_back
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Ends, Extras, Floats, Heap, Ints, Problem, State

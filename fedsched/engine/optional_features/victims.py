@@ -13,13 +13,13 @@ from fedsched.engine.loop.running import take_off, update_rates, vacate
 from fedsched.engine.numbers import Clock, ClosedNumber, ClosedTime, Counter
 from fedsched.engine.optional_features import dependencies, downtimes, hold_and_requeue, lost_runs
 from fedsched.engine.placement.node_choice import shortest_duration
-from fedsched.engine.sharing.allocations import keep_lost
-from fedsched.engine.sharing.arrays import Number
-from fedsched.engine.sharing.closing import turn_page
+from fedsched.engine.shared_nodes.allocations import keep_lost
+from fedsched.engine.shared_nodes.arrays import Number
+from fedsched.engine.shared_nodes.closing import turn_page
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Extras, ExtraState, Ints, Plan, Problem, State
-    from fedsched.engine.sharing.arrays import Work
+    from fedsched.engine.shared_nodes.arrays import Work
 
 NO_JOB = constant(-1)
 FREE_NODE = constant(-1)

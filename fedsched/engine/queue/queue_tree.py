@@ -16,7 +16,7 @@ from fedsched.engine.loop.feature_flags import more_is
 from fedsched.engine.optional_features.dependencies import eligible_since, submitted_at
 from fedsched.engine.optional_features.moldable import first_shape_estimate, first_shape_tasks
 from fedsched.engine.optional_features.reservation_queues import is_in_other_queue
-from fedsched.engine.sharing import line
+from fedsched.engine.shared_nodes import line
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Extras, ExtraState, Floats, Ints, Plan, Problem, Queue, State

@@ -24,7 +24,7 @@ from fedsched.engine.queue import queue_tree as queues
 from fedsched.engine.queue.classes import begin_ungrouped
 from fedsched.engine.queue.queue_tree import ANY, FIRST, set_leaf, shown_tasks
 from fedsched.engine.queue.scan import next_small
-from fedsched.engine.sharing import line
+from fedsched.engine.shared_nodes import line
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""Nodes that several jobs share: who fits beside whom, on which nodes, in an event loop of its own [55]."""
+"""Nodes that several jobs share: from jobs and a machine to arrays for the event loop, and to a schedule [55]."""
 
 from typing import TYPE_CHECKING
 

@@ -16,7 +16,7 @@ from fedsched.model.jobs.whole_nodes import refuse_whole_nodes
 from fedsched.model.time.reservations import jobs_not_admitted
 
 if TYPE_CHECKING:
-    from fedsched.engine.sharing.arrays import Ints
+    from fedsched.engine.shared_nodes.arrays import Ints
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
     from fedsched.model.reading import Reading

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.engine.sharing.arrays import Counted
+from fedsched.engine.shared_nodes.arrays import Counted
 from fedsched.model.jobs.admission import partition_of_jobs
 from fedsched.model.jobs.labels import distinct
 from fedsched.model.machine.limits import limited_names
@@ -14,7 +14,7 @@ from fedsched.model.machine.limits import limited_names
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fedsched.engine.sharing.arrays import Ints
+    from fedsched.engine.shared_nodes.arrays import Ints
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
 

@@ -15,7 +15,7 @@ from fedsched.model.time.downtimes import VICTIMS, closed_rows, closures_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fedsched.engine.sharing.arrays import Ints
+    from fedsched.engine.shared_nodes.arrays import Ints
     from fedsched.model.machine.federation import Federation
     from fedsched.model.time.downtimes import Closures
 

@@ -12,7 +12,7 @@ from fedsched.engine.orders import queue_order
 from fedsched.engine.pack.foresight import known_problem
 from fedsched.engine.pack.problem import pack as pack_engine
 from fedsched.engine.plans import plan_in_order
-from fedsched.engine.sharing.arrays import Choice, Closures, Kinds, Nodes, Reservation, Sharing
+from fedsched.engine.shared_nodes.arrays import Choice, Closures, Kinds, Nodes, Reservation, Sharing
 from fedsched.engine.sharing.asked import asked_of, refuse_unsupported
 from fedsched.engine.sharing.counting import NOTHING_COUNTS, counted_nodes, who_counts_nodes
 from fedsched.engine.sharing.room import new_work, runs_to_lose

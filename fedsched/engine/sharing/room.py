@@ -8,11 +8,11 @@ import numpy as np
 
 from fedsched.core.least_tree import places_for
 from fedsched.engine.codes import OnRunning
-from fedsched.engine.sharing.arrays import Gone, Held, Line, Number, Stock, Work
+from fedsched.engine.shared_nodes.arrays import Gone, Held, Line, Number, Stock, Work
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Problem
-    from fedsched.engine.sharing.arrays import Ints, Sharing
+    from fedsched.engine.shared_nodes.arrays import Ints, Sharing
 
 MANY = 2**40  # tasks: more than fit anywhere
 

@@ -21,8 +21,8 @@ from fedsched.engine.run.simulation import (
     lost_in,
     unfinished_note,
 )
-from fedsched.engine.sharing import all_free
-from fedsched.engine.sharing.arrays import Number
+from fedsched.engine.shared_nodes import all_free
+from fedsched.engine.shared_nodes.arrays import Number
 from fedsched.engine.sharing.asked import asks_in_words
 from fedsched.engine.sharing.naming import with_names
 from fedsched.engine.sharing.pack import pack
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from fedsched.engine.arrays.structs import Floats, Ints, Problem, State
     from fedsched.engine.run.simulation import Planner
-    from fedsched.engine.sharing.arrays import Gone, Held, Sharing, Work
+    from fedsched.engine.shared_nodes.arrays import Gone, Held, Sharing, Work
     from fedsched.engine.sharing.noun import NodeSharing
     from fedsched.engine.sharing.pack import Packed
     from fedsched.model.jobs.workload import Workload

@@ -14,7 +14,7 @@ from fedsched.engine.loop.event_loop import run as run_loop
 from fedsched.engine.pack.shape_arrays import read_only
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.run.simulation import lost_in, set_running
-from fedsched.engine.sharing import all_free
+from fedsched.engine.shared_nodes import all_free
 from fedsched.engine.sharing.pack import leaves, that_may_lose
 from fedsched.engine.sharing.room import new_work, runs_to_lose
 from fedsched.model.power.watts import extra_joules, node_seconds, node_shares
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fedsched.engine.arrays.structs import Floats, Ints, Plan, Problem, RunningJobs
-    from fedsched.engine.sharing.arrays import Gone, Held, Sharing
+    from fedsched.engine.shared_nodes.arrays import Gone, Held, Sharing
     from fedsched.model.machine.federation import Federation
 
 LOOK = 64  # instants between two looks at a clock

@@ -14,7 +14,7 @@ from fedsched.engine.loop.event_loop import UNCOUNTED
 from fedsched.engine.numbers import Counter
 from fedsched.engine.pack.problem import parts_of
 from fedsched.engine.run.simulation import lost_in
-from fedsched.engine.sharing.arrays import WHOLE, Number
+from fedsched.engine.shared_nodes.arrays import WHOLE, Number
 from fedsched.engine.sharing.run import SharedRun
 from fedsched.io.checkpoint_file import SealedFile, key_of
 from fedsched.io.trees import Saved, UnfitError, pack, unpack

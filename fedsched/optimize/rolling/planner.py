@@ -13,7 +13,7 @@ from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.numbers import Counter
 from fedsched.engine.pack.limit_classes import by_their_nodes
 from fedsched.engine.run.evaluate import unpack_row
-from fedsched.engine.sharing.arrays import Held
+from fedsched.engine.shared_nodes.arrays import Held
 from fedsched.engine.sharing.counting import are_counted
 from fedsched.engine.sharing.pack import part_of
 from fedsched.engine.sharing.run import SharedRun

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
     from fedsched.core.names import Submits
     from fedsched.engine.arrays.structs import Floats, Ints, Plan, Problem, State
+    from fedsched.engine.shared_nodes.arrays import Sharing
     from fedsched.engine.sharing import NodeSharing
-    from fedsched.engine.sharing.arrays import Sharing
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
     from fedsched.model.schedule.lost import RunTable

@@ -21,7 +21,7 @@ from fedsched.slurm.passes.limits_of_accounts import are_enforced_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fedsched.engine.sharing.arrays import Kinds, Sharing
+    from fedsched.engine.shared_nodes.arrays import Kinds, Sharing
     from fedsched.engine.sharing.asked import Asked
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation

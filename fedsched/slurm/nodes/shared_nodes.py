@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.core.jit import by_reference, constant, inlined, part
-from fedsched.engine.sharing.arrays import Number
-from fedsched.engine.sharing.choosing import choose_blocks
-from fedsched.engine.sharing.devices import choose_devices
-from fedsched.engine.sharing.stock import copy_stock, fit_on, give_back, room_on, take
+from fedsched.engine.shared_nodes.arrays import Number
+from fedsched.engine.shared_nodes.choosing import choose_blocks
+from fedsched.engine.shared_nodes.devices import choose_devices
+from fedsched.engine.shared_nodes.stock import copy_stock, fit_on, give_back, room_on, take
 from fedsched.slurm.nodes.node_sets import BITS, add, count, drop, next_in, ones
 from fedsched.slurm.nodes.node_sizes import choose_at_start, choose_for, enough, is_sized
 from fedsched.slurm.passes.gpu_node_order import look_ahead, look_for_now
@@ -19,7 +19,7 @@ from fedsched.slurm.passes.gpu_node_order import look_ahead, look_for_now
 if TYPE_CHECKING:
     import numpy as np
 
-    from fedsched.engine.sharing.arrays import Ints, Sharing, Stock, Work
+    from fedsched.engine.shared_nodes.arrays import Ints, Sharing, Stock, Work
     from fedsched.slurm.loop.structs import Problem, State, Words
 
 

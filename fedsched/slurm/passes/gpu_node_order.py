@@ -15,7 +15,7 @@ from fedsched.core.jit import constant, inlined, part
 from fedsched.slurm.nodes.node_sets import BITS
 
 if TYPE_CHECKING:
-    from fedsched.engine.sharing.arrays import Stock
+    from fedsched.engine.shared_nodes.arrays import Stock
     from fedsched.slurm.loop.structs import Problem, Words
     from fedsched.slurm.nodes.shared_nodes import Shared
 

@@ -20,7 +20,7 @@ from fedsched.engine.placement.node_choice import place, planned_duration
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Calendar, Closed, Extras, ExtraState, Floats, Ints, Plan, Problem, State
     from fedsched.engine.optional_features.reservation_queues import ReservationMembers
-    from fedsched.engine.sharing.arrays import Closures, Sharing, Work
+    from fedsched.engine.shared_nodes.arrays import Closures, Sharing, Work
 
 NONE = constant(0)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.core.jit import constant, inlined, part
-from fedsched.engine.sharing.arrays import WHOLE, Number
+from fedsched.engine.shared_nodes.arrays import WHOLE, Number
 
 if TYPE_CHECKING:
-    from fedsched.engine.sharing.arrays import Ints, Sharing, Stock, Work
+    from fedsched.engine.shared_nodes.arrays import Ints, Sharing, Stock, Work
 
 NONE = constant(-1)
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from fedsched.core.jit import inlined, part
 from fedsched.engine.numbers import LostNumber
-from fedsched.engine.sharing import counted, stock
-from fedsched.engine.sharing.arrays import Number
+from fedsched.engine.shared_nodes import counted, stock
+from fedsched.engine.shared_nodes.arrays import Number
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import ExtraState
-    from fedsched.engine.sharing.arrays import Sharing, Work
+    from fedsched.engine.shared_nodes.arrays import Sharing, Work
 
 
 @inlined

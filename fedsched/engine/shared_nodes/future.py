@@ -11,14 +11,14 @@ from fedsched.engine.clock import end_after
 from fedsched.engine.loop.feature_flags import more_than_closing
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.optional_features import pools
-from fedsched.engine.sharing.arrays import Number, Reservation
-from fedsched.engine.sharing.choosing import choose_gained
-from fedsched.engine.sharing.closing import next_opening, place_while_open
-from fedsched.engine.sharing.stock import copy_stock, give_back, least_of_all, leave_nodes, room_on, take
+from fedsched.engine.shared_nodes.arrays import Number, Reservation
+from fedsched.engine.shared_nodes.choosing import choose_gained
+from fedsched.engine.shared_nodes.closing import next_opening, place_while_open
+from fedsched.engine.shared_nodes.stock import copy_stock, give_back, least_of_all, leave_nodes, room_on, take
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Plan, Problem, State
-    from fedsched.engine.sharing.arrays import Sharing, Work
+    from fedsched.engine.shared_nodes.arrays import Sharing, Work
 
 LESS, MORE = constant(-1), constant(1)
 

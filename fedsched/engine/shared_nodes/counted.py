@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from fedsched.core.jit import inlined, part
 from fedsched.engine.optional_features.downtimes import GAINED, LOST
-from fedsched.engine.sharing.arrays import Number
+from fedsched.engine.shared_nodes.arrays import Number
 
 if TYPE_CHECKING:
-    from fedsched.engine.sharing.arrays import Sharing, Work
+    from fedsched.engine.shared_nodes.arrays import Sharing, Work
 
 
 @inlined

@@ -10,15 +10,15 @@ from fedsched.engine.loop.feature_flags import more_than_closing
 from fedsched.engine.numbers import Clock
 from fedsched.engine.optional_features import limits, pools
 from fedsched.engine.placement.node_choice import place
-from fedsched.engine.sharing import counted
-from fedsched.engine.sharing.arrays import Number
-from fedsched.engine.sharing.choosing import choose
-from fedsched.engine.sharing.closing import place_while_open, shut_soon
-from fedsched.engine.sharing.stock import ALL, least_on, measure_room, room_on, take
+from fedsched.engine.shared_nodes import counted
+from fedsched.engine.shared_nodes.arrays import Number
+from fedsched.engine.shared_nodes.choosing import choose
+from fedsched.engine.shared_nodes.closing import place_while_open, shut_soon
+from fedsched.engine.shared_nodes.stock import ALL, least_on, measure_room, room_on, take
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Plan, Problem, State
-    from fedsched.engine.sharing.arrays import Sharing, Stock, Work
+    from fedsched.engine.shared_nodes.arrays import Sharing, Stock, Work
 
 
 @part

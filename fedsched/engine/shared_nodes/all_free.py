@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 from fedsched.core.jit import constant, inlined, kernel
 from fedsched.engine.numbers import Counter
-from fedsched.engine.sharing import closing, counted, line
-from fedsched.engine.sharing.allocations import hold_again
-from fedsched.engine.sharing.arrays import Number
-from fedsched.engine.sharing.choosing import choose
-from fedsched.engine.sharing.fitting import fits_ever
-from fedsched.engine.sharing.stock import measure_room, open_all
+from fedsched.engine.shared_nodes import closing, counted, line
+from fedsched.engine.shared_nodes.allocations import hold_again
+from fedsched.engine.shared_nodes.arrays import Number
+from fedsched.engine.shared_nodes.choosing import choose
+from fedsched.engine.shared_nodes.fitting import fits_ever
+from fedsched.engine.shared_nodes.stock import measure_room, open_all
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Plan, Problem, State
-    from fedsched.engine.sharing.arrays import Ints, Sharing, Work
+    from fedsched.engine.shared_nodes.arrays import Ints, Sharing, Work
 
 NO_JOB = constant(-1)
 

@@ -9,12 +9,12 @@ import numpy as np
 from fedsched.core.jit import constant, inlined, part
 from fedsched.core.least_tree import next_within, put
 from fedsched.engine.codes import Dispatch, QueueKey
-from fedsched.engine.sharing.arrays import Number
-from fedsched.engine.sharing.stock import ALL
+from fedsched.engine.shared_nodes.arrays import Number
+from fedsched.engine.shared_nodes.stock import ALL
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Plan
-    from fedsched.engine.sharing.arrays import Floats, Ints, Line, Sharing, Work
+    from fedsched.engine.shared_nodes.arrays import Floats, Ints, Line, Sharing, Work
 
 TOP = constant(0)
 NO_KIND = constant(-1)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.core.jit import constant, inlined, part
-from fedsched.engine.sharing.arrays import Choice, Number
-from fedsched.engine.sharing.devices import choose_devices
-from fedsched.engine.sharing.stock import fit_on, room_on
+from fedsched.engine.shared_nodes.arrays import Choice, Number
+from fedsched.engine.shared_nodes.devices import choose_devices
+from fedsched.engine.shared_nodes.stock import fit_on, room_on
 
 if TYPE_CHECKING:
-    from fedsched.engine.sharing.arrays import Ints, Sharing, Stock, Work
+    from fedsched.engine.shared_nodes.arrays import Ints, Sharing, Stock, Work
 
 NONE = constant(-1)
 TOP, NOTHING = constant(0), constant(0)

@@ -24,16 +24,16 @@ from fedsched.engine.placement.node_choice import planned_duration
 from fedsched.engine.profile.free_profile import ROUNDING
 from fedsched.engine.queue.queue_tree import ANY, FIRST, reorder
 from fedsched.engine.queue.scan import next_small
-from fedsched.engine.sharing import line
-from fedsched.engine.sharing.arrays import Number
-from fedsched.engine.sharing.closing import place_while_open
-from fedsched.engine.sharing.fitting import fits, fits_now, keep_both, loosen, loosen_all, start
-from fedsched.engine.sharing.future import reserve
-from fedsched.engine.sharing.stock import ALL, measure_room, take
+from fedsched.engine.shared_nodes import line
+from fedsched.engine.shared_nodes.arrays import Number
+from fedsched.engine.shared_nodes.closing import place_while_open
+from fedsched.engine.shared_nodes.fitting import fits, fits_now, keep_both, loosen, loosen_all, start
+from fedsched.engine.shared_nodes.future import reserve
+from fedsched.engine.shared_nodes.stock import ALL, measure_room, take
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Extras, ExtraState, Plan, Problem, Queue, State
-    from fedsched.engine.sharing.arrays import Sharing, Work
+    from fedsched.engine.shared_nodes.arrays import Sharing, Work
 
 NOBODY = constant(-1)
 ANYBODY = np.finfo(np.float64).max  # as long as a plan may be
