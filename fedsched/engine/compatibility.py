@@ -263,8 +263,6 @@ PLACES = {
     "slurm with multifactor": Place("Policy slurm with priority/multifactor", "take another policy"),
     "slurm with limits": Place("Policy slurm with limits of nodes, CPUs or accounts", "take another policy"),
     "slurm with max_nodes": Place("Policy slurm with partitions of max_nodes", "take another policy"),
-    "studies": Place("study"),
-    "comparisons of scenarios": Place("Scenario.instance"),
 }
 
 # Place -> feature -> reason: the refused combinations.
@@ -293,7 +291,6 @@ REFUSED: dict[str, dict[str, str]] = {
         "power caps": _NOT_MODELLED,
         "power saving": _NOT_MODELLED,
         "shapes to choose": _NOT_MODELLED,
-        "sequential instants": _NOT_MODELLED,
         "communication": _NOT_MODELLED,
         "policies that bind": _NOT_MODELLED,
         **dict.fromkeys(("dispatch local", "dispatch conservative", "dispatch lookahead"), _NOT_MODELLED),
@@ -374,8 +371,6 @@ REFUSED: dict[str, dict[str, str]] = {
     "slurm with multifactor": {"uneven jobs": _NO_SIZES},
     "slurm with limits": {"uneven jobs": _NO_SIZES},
     "slurm with max_nodes": {"uneven jobs": _NO_SIZES},
-    "studies": {"shared nodes": _NOT_MODELLED},
-    "comparisons of scenarios": {"shared nodes": _NOT_MODELLED},
 }
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.core.names import PolicyName
+    from fedsched.engine.sharing import NodeSharing
     from fedsched.model.schedule.schedule import Schedule
     from fedsched.policies import Policy
     from fedsched.study.changes import Change
@@ -159,7 +160,6 @@ def _common(cases: Mapping[str, Case]) -> tuple[NDArray[np.int64], list[str]]:
     for name, case in cases.items():
         if len(case.workload) != jobs:
             raise TraceError(f"Scenario {name}: it has {len(case.workload)} of {jobs} jobs; it must have all.")
-        stay[list(refusals(case.workload, case.federation))] = False
         stay &= _fits(case)
     if not stay.any():
         raise TraceError("study: no job fits all of the scenarios; leave the smallest machines out.")
@@ -169,7 +169,30 @@ def _common(cases: Mapping[str, Case]) -> tuple[NDArray[np.int64], list[str]]:
 
 
 def _fits(case: Case) -> NDArray[np.bool_]:
-    """Return which jobs need no more nodes than they may use under the case's placement."""
+    """Return which jobs are admitted, and fit on the empty machine under the case's placement."""
+    tasks, machine = case.workload.tasks, case.federation
+    if case.sharing is not None:
+        return _fits_on_shared(case, case.sharing)
+    admitted = np.ones(tasks.size, dtype=np.bool_)
+    admitted[list(refusals(case.workload, machine))] = False
+    return admitted & _fits_on_whole_nodes(case)
+
+
+def _fits_on_shared(case: Case, sharing: NodeSharing) -> NDArray[np.bool_]:
+    from fedsched.engine.sharing.trials import room_when_free
+
+    tasks, machine = case.workload.tasks, case.federation
+    room = room_when_free(case.workload, machine, sharing, case.reading)
+    if case.placement in ("home", "single") and len(machine.clusters) > 1:
+        of_group = np.repeat(np.arange(len(machine.clusters)), [len(one.groups) for one in machine.clusters])
+        rooms = np.stack([room[:, of_group == k].sum(axis=1) for k in range(len(machine.clusters))], axis=1)
+        if case.placement == "single":
+            return np.asarray(rooms.max(axis=1) >= tasks)
+        return np.asarray(rooms[np.arange(tasks.size), case.workload.origin] >= tasks)
+    return np.asarray(room.sum(axis=1) >= tasks)
+
+
+def _fits_on_whole_nodes(case: Case) -> NDArray[np.bool_]:
     tasks, machine = case.workload.tasks, case.federation
     if case.placement in ("home", "single") and len(machine.clusters) > 1:
         sizes = np.array([cluster.nodes for cluster in machine.clusters])
@@ -182,12 +205,16 @@ def _fits(case: Case) -> NDArray[np.bool_]:
 def _outcome(name: str, change: Change, case: Case, *, bounds: bool, energy: bool) -> Outcome:
     if case.placement == HOME and len(case.federation.clusters) > 1:
         start, finish, policy, drawn = _each_alone(case, energy=energy)
+        used = None if case.sharing is None else float("nan")
     else:
         schedule = _simulated(case)
+        used = None if case.sharing is None else schedule.metrics().utilisation
         start, finish, policy = schedule.start, schedule.finish, str(schedule.policy)
         drawn = schedule.metrics().energy if energy else 0.0
     rows = np.flatnonzero(case.compared)
     metrics, wait = figures_of(case.workload, start, finish, rows, case.federation.nodes)
+    if used is not None:
+        metrics["utilisation"] = used
     if energy:
         metrics["energy"] = drawn
     bound, why = _bound(case) if bounds else (float("nan"), ())
@@ -206,7 +233,9 @@ def _outcome(name: str, change: Change, case: Case, *, bounds: bool, energy: boo
 
 def _simulated(case: Case) -> Schedule:
     placement = None if isinstance(case.policy, Slurm) else case.placement
-    schedule = simulate(case.workload, case.federation, case.policy, placement=placement, reading=case.reading)
+    schedule = simulate(
+        case.workload, case.federation, case.policy, placement=placement, reading=case.reading, sharing=case.sharing
+    )
     if not schedule.complete:
         raise KeyboardInterrupt  # a partial schedule beside complete ones would mislead
     return schedule
@@ -237,6 +266,8 @@ def _bound(case: Case) -> tuple[float, tuple[str, ...]]:
     from fedsched.bounds import lower_bounds
 
     workload = case.workload
+    if case.sharing is not None:
+        return float("nan"), ("no bound: nodes are shared",)
     if len(workload) > MOST_BOUNDED:
         return float("nan"), (f"no bound: {len(workload):,} jobs are more than {MOST_BOUNDED:,}",)
     if not case.compared.all():

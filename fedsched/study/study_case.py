@@ -10,7 +10,6 @@ import numpy as np
 
 from fedsched.core.errors import FederationError, FieldError, TraceError
 from fedsched.core.text import one_line
-from fedsched.engine.compatibility import refused
 from fedsched.io.wall_clock import WallTime, clock_of_workload
 from fedsched.model.jobs.workload import Workload
 from fedsched.model.reading import USUAL, Reading
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.core.names import PlacementName, PolicyName
+    from fedsched.engine.sharing import NodeSharing
     from fedsched.model.machine.federation import Federation
     from fedsched.policies import Policy
     from fedsched.slurm import Slurm
@@ -47,6 +47,8 @@ class Case:
         The wall-clock time of second 0, in seconds since 1970. None: as the workload's header tells, if it does.
     dropped
         What a change of the machine has dropped beside the change, in words; differences of waits include its effect.
+    sharing
+        How jobs share nodes, as in `simulate`; None: each task has its own node.
 
     Examples
     --------
@@ -67,6 +69,7 @@ class Case:
     began: NDArray[np.float64] | None = None
     zero: float | None = None
     dropped: tuple[str, ...] = ()
+    sharing: NodeSharing | None = None
 
     @property
     def compared(self) -> NDArray[np.bool_]:
@@ -134,8 +137,6 @@ def _of_workload(workload: Workload, policy: str | Policy) -> Case:
 
 
 def _of_scenario(scenario: Scenario, policy: str | Policy | None) -> Case:
-    if scenario.policy.sharing is not None:
-        raise refused("studies", "shared nodes")
     own = scenario.policy.policy(seed=scenario.seed)
     if isinstance(policy, str) and policy.lower() == "slurm":
         if not is_slurm(own):
@@ -151,7 +152,9 @@ def _of_scenario(scenario: Scenario, policy: str | Policy | None) -> Case:
         name = one_line(workload.name)
         raise TraceError(f"{name}: it does not say how many nodes its machine has; give {MACHINE}.") from None
     chosen = own if policy is None else policy
-    return Case(workload=workload, federation=machine, policy=chosen, reading=scenario.reading)
+    return Case(
+        workload=workload, federation=machine, policy=chosen, reading=scenario.reading, sharing=scenario.policy.shared
+    )
 
 
 def _of_dump(folder: Path, policy: str | Policy) -> Case:

@@ -71,11 +71,18 @@ def test_a_search_shares_nodes(files: Path, call: Callable[..., Any]) -> None:
         assert told in " ".join(errors.split())
 
 
-@pytest.mark.parametrize("words", [("study", "sample"), ("twin", "replay", "day"), ("twin", "report", "day")])
+@pytest.mark.parametrize("words", [("twin", "replay", "day"), ("twin", "report", "day")])
 def test_sharing_is_refused_with_the_cure_by_what_has_whole_nodes(
     words: tuple[str, ...], call: Callable[..., Any]
 ) -> None:
-    """Tests that twin and study say that their jobs have whole nodes, and which command lets them share."""
+    """Tests that twin says that its jobs have whole nodes, and which command lets them share."""
     status, _, error = call(*words, "--sharing", "block")
     assert status == 2
     assert "takes no --sharing=block yet, because its jobs have whole nodes; leave it out, or use" in error
+
+
+def test_a_study_takes_sharing_from_a_scenario(call: Callable[..., Any]) -> None:
+    """Tests that study says where to put how jobs share nodes."""
+    status, _, error = call("study", "sample", "--scenario", "nodes=+20%", "--sharing", "block")
+    assert status == 2
+    assert "study takes no --sharing=block; give a scenario's .toml with sharing under [policy]." in error

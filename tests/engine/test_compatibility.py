@@ -21,15 +21,13 @@ from fedsched.gym.episodes import Episodes
 from fedsched.model.jobs.admission import count_in_nodes, with_default_times
 from fedsched.policies import Slurm
 from fedsched.policies.named import DISPATCH, PLACEMENTS
-from fedsched.study.scenario import Scenario
-from fedsched.study.study_case import case_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 TESTS = Path(__file__).parents[1]
 CELLS = [(place, feature) for place, features in REFUSED.items() for feature in features]
-FROZEN = 92  # refused cells; a change that opens or closes one changes this number
+FROZEN = 89  # refused cells; a change that opens or closes one changes this number
 # Cells that a slurm.conf with accounts decides, and one of running jobs: the files of their tests name the feature.
 ELSEWHERE = {
     ("slurm on shared nodes", "limits of nodes or CPUs"): "slurm/test_against_naive_shared.py",
@@ -70,16 +68,6 @@ def on_slurm(call: Call, tmp_path: Path) -> fs.Schedule:
     return simulated(call, Slurm(path))
 
 
-def scenario(call: Call, tmp_path: Path) -> Scenario:
-    """Return the call as a scenario in files."""
-    call.jobs.write(tmp_path / "jobs.csv")
-    call.machine.write(tmp_path / "m.toml")
-    path = tmp_path / "site.toml"
-    policy = f'[policy]\nname = "easy"\nsharing = "{call.options["sharing"]}"\n'
-    path.write_text(f'[log]\nfile = "jobs.csv"\n[machine]\nfederation = "m.toml"\n{policy}', encoding="utf-8")
-    return Scenario.load(path)
-
-
 PLACES: dict[str, Callable[[Call, Path], object]] = {
     **{f"dispatch {one}": lambda call, _, one=one: simulated(call, fs.Rules(dispatch=one)) for one in DISPATCH},
     **dict.fromkeys(("boots", "power caps", "shapes at submit", "shared nodes"), lambda call, _: simulated(call)),
@@ -96,8 +84,6 @@ PLACES: dict[str, Callable[[Call, Path], object]] = {
         ("bounds", "bounds of shapes", "bounds of costs"),
         lambda call, _: fs.bounds.lower_bounds(call.jobs, call.machine, reading=call.reading),
     ),
-    "studies": lambda call, path: case_of(scenario(call, path)),
-    "comparisons of scenarios": lambda call, path: scenario(call, path).instance(),
 }
 # What a place itself is made of, where it is a feature too.
 OWN = {"bounds of shapes": "shapes by plans", "bounds of costs": "watts and gears"}

@@ -103,6 +103,7 @@ class Run:
     kill: bool
     limits: list[tuple[int, frozenset[int]]] = field(default_factory=list)  # nodes at most, and of which jobs
     sizes: dict[int, tuple[int, int]] = field(default_factory=dict)  # of a job: on how many nodes, at least and most
+    sequential: bool = False
 
     def run(self) -> None:
         for node in self.nodes:
@@ -306,7 +307,7 @@ class Run:
         if not least <= len(hold) <= most:
             return True
         for most, jobs in self.limits:
-            there = {n for record in self.events.running if record.job in jobs for n in self.hold[record.job]}
+            there = {n for record in self.events.present() if record.job in jobs for n in self.hold[record.job]}
             if j in jobs and len(there | {*hold}) > most:
                 return True
         return False
@@ -314,7 +315,7 @@ class Run:
     def at(self, time: float) -> list[Node]:
         """Return the nodes as planned ends leave them at a time."""
         nodes = copy.deepcopy(self.nodes)
-        for record in self.events.running:
+        for record in self.events.present():
             j = record.job
             if self.events.end_in_plan(record) <= time:
                 if self.reservation == "resources":
@@ -328,7 +329,7 @@ class Run:
 
     def backfill(self, head: int, candidates: list[int]) -> None:
         known = self.events.known_closures()
-        times = {self.events.end_in_plan(record) for record in self.events.running} | {one.end for one in known}
+        times = {self.events.end_in_plan(record) for record in self.events.present()} | {one.end for one in known}
         for shadow in sorted(times - {math.inf}):
             later, left = self.at(shadow), self.events.left_at(shadow)
             counts = self.place_from(head, later, shadow) if naive.needs_fit(self.jobs[head], left) else None
@@ -420,13 +421,19 @@ class Events(naive.Simulation):
     def __init__(self, shared: Run) -> None:
         super().__init__(
             jobs=list(shared.jobs), machine=shared.machine, order=shared.order, backfill_order=shared.backfill_order,
-            dispatch=shared.dispatch, placement=shared.placement, sequential=False, saturation="dynamic",
+            dispatch=shared.dispatch, placement=shared.placement, sequential=shared.sequential, saturation="dynamic",
             kill_at_estimate=shared.kill, t0=min(job.submit for job in shared.jobs), running=(), watch=None,
             decide=None, places=0, shapes_on_the_way=False,
         )  # fmt: skip
         self.shared = shared
+        self.released: set[int] = set()  # whose nodes are free although their end is still to come (reading 3)
 
     def pass_over(self, queue: list[int]) -> None:
+        present = {record.job for record in self.present()}
+        for record in self.running:
+            if record.job not in present | self.released:
+                self.released.add(record.job)
+                self.shared.release(self.shared.nodes, record.job)
         self.shared.pass_over(queue)
 
     def waiting(self) -> list[int]:
@@ -436,7 +443,10 @@ class Events(naive.Simulation):
 
     def end(self, record: naive.Running) -> None:
         super().end(record)
-        self.shared.release(self.shared.nodes, record.job)
+        if record.job in self.released:
+            self.released.remove(record.job)
+        else:
+            self.shared.release(self.shared.nodes, record.job)
 
     def lose(self, record: naive.Running, requeue: bool) -> None:
         shared, j = self.shared, record.job

@@ -42,6 +42,39 @@ def test_a_policy_gives_the_numbers_of_simulate(jobs: fs.Workload) -> None:
         assert outcome.nodes == nodes
 
 
+def test_a_study_of_shared_nodes_simulates_them() -> None:
+    """Tests that jobs share nodes as in `simulate`, that a job without room is left out, and what is then not said."""
+    draw = np.random.default_rng(1)
+    cores, tasks = draw.choice([1, 2, 4], 60), draw.choice([1, 1, 1, 2, 9], 60)
+    memory = np.where(np.arange(60) == 7, 99, cores)  # no node has as much
+    columns = {"submit": np.arange(60.0), "tasks": tasks, "runtime": draw.integers(10, 200, 60).astype(float)}
+    some = fs.Workload(**columns, demand={"cpu": cores, "memory": memory})
+    machine = fs.Federation((fs.Cluster("C", (fs.NodeGroup(8, resources={"cpu": 8, "memory": 32}),)),))
+    sharing = fs.NodeSharing(choice="best")
+    found = fs.study(Case(workload=some, federation=machine, sharing=sharing), {"half": "nodes=50%"})
+    room = np.delete(some.tasks * cores <= 32, 7)
+    kept = some.take(np.delete(np.arange(60), 7)[room])
+    assert len(kept) < 59
+    for outcome, nodes in zip(found.outcomes, (8, 4), strict=True):
+        cluster = fs.Federation((fs.Cluster("C", (fs.NodeGroup(nodes, resources={"cpu": 8, "memory": 32}),)),))
+        plain = fs.simulate(kept, cluster, "easy", sharing=sharing)
+        assert outcome.wait.tolist() == plain.wait.tolist()
+        assert outcome.metrics["utilisation"] == plain.metrics().utilisation
+        assert outcome.notes == ("no bound: nodes are shared",)
+        assert np.isnan(outcome.bound)
+
+
+def test_a_scenario_of_shared_nodes_is_studied_and_compared(tmp_path: Path) -> None:
+    """Tests that the sharing of a scenario's file reaches its study and its instance."""
+    fs.Workload(submit=[0, 0], tasks=[1, 1], runtime=[60, 60], demand={"cpu": [2, 2]}).write(tmp_path / "jobs.csv")
+    fs.Federation((fs.Cluster("C", (fs.NodeGroup(1, resources={"cpu": 4}),)),)).write(tmp_path / "m.toml")
+    lines = '[log]\nfile = "jobs.csv"\n[machine]\nfederation = "m.toml"\n[policy]\nname = "easy"\nsharing = "best"\n'
+    (tmp_path / "site.toml").write_text(lines, encoding="utf-8")
+    found = fs.study(tmp_path / "site.toml", {"fcfs": "policy=fcfs"})
+    assert [one.wait.tolist() for one in found.outcomes] == [[0.0, 0.0], [0.0, 0.0]]
+    assert fs.Scenario.load(tmp_path / "site.toml").instance().sharing == fs.NodeSharing(choice="best")
+
+
 def test_differences_are_of_the_same_jobs(jobs: fs.Workload) -> None:
     """Tests that jobs that one scenario has no room for are left out of all, and that this is said."""
     found = fs.study(jobs, {"half": "nodes=50%"}, bounds=False)

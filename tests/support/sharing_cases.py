@@ -38,9 +38,11 @@ class Case:
     naive: naive_sharing.Run
 
     def simulate(self) -> fs.Schedule:
+        same_time = "sequential" if self.naive.sequential else "batch"
         return fs.simulate(
-            self.workload, self.federation, self.rules, sharing=self.sharing, kill_at_estimate=self.kill
-        )
+            self.workload, self.federation, self.rules, sharing=self.sharing, kill_at_estimate=self.kill,
+            same_time=same_time,
+        )  # fmt: skip
 
 
 def case(seed: int, *, jobs: int = 14, most_nodes: int = 4, bound: tuple[str, ...] = ()) -> Case:
@@ -95,6 +97,7 @@ def case(seed: int, *, jobs: int = 14, most_nodes: int = 4, bound: tuple[str, ..
     run.choice, run.reservation, run.dispatch, run.kill = sharing.choice, sharing.reservation, dispatch, kill
     run.order, run.backfill_order = order, backfill if dispatch == "easy" else order
     rules = fs.Rules(order=order, dispatch=dispatch, placement=placement, backfill_order=backfill)
+    run.sequential = "sequential" in bound
     scattered = draw.random() < 0.5
     if scattered:
         _scatter(draw, run)

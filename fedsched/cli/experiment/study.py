@@ -9,11 +9,11 @@ from cyclopts import Parameter
 
 from fedsched.cli.shared import options
 from fedsched.cli.shared.input_output import (
+    NotTakenError,
     check_apart,
     check_output,
     print_json,
     print_table,
-    refuse_sharing,
     repeat_command,
     say,
 )
@@ -74,7 +74,9 @@ def command(
     from fedsched.policies import own_policy
     from fedsched.study import scenarios_of, study, sweep_of
 
-    refuse_sharing("study", sharing)
+    if sharing is not None:
+        file = "a scenario's .toml with sharing under [policy]"
+        raise NotTakenError(("sharing",), f"study takes no --sharing={sharing}; give {file}.")
     check_output(out, (".html", ".htm"), what="a report")
     check_apart((source, *more), {"--out": out})
     scenarios = scenarios_of(scenario)

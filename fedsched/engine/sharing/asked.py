@@ -68,13 +68,15 @@ def asked_of(workload: Workload, federation: Federation) -> Asked:
     opened = requested_groups(workload, federation)
     if workload.allowed is not None:
         opened &= federation.groups_allowed(workload.sites, workload.allowed)
-    for row, reason in jobs_not_admitted(workload, federation):
-        raise InfeasibleError(f"Job {workload.id[row]}: {reason}; drop it, or let it be one of everybody's.")
-    _refuse_in_partitions(workload, federation)
+    for row, reason in refusals(workload, federation).items():
+        raise InfeasibleError(f"Job {workload.id[row]}: {reason}.")
     return Asked(names, need, share, np.minimum(chunk, workload.tasks), alone.astype(np.int64), opened.astype(np.int64))
 
 
-def _refuse_in_partitions(workload: Workload, federation: Federation) -> None:
+def refusals(workload: Workload, federation: Federation) -> dict[int, str]:
+    """Return, for each job that its reservation or partition does not admit, its row, and the reason with a cure."""
+    found = {row: f"{reason}; drop it, or let it be one of everybody's" for row, reason in
+             jobs_not_admitted(workload, federation)}  # fmt: skip
     of_jobs = partition_of_jobs(workload, federation)
     account, qos = workload.label("account"), workload.label("qos")
     for p, partition in enumerate(federation.partitions):
@@ -83,10 +85,9 @@ def _refuse_in_partitions(workload: Workload, federation: Federation) -> None:
         each = np.maximum(layout_of(workload)[0][rows], 1)
         nodes = np.minimum(-(-workload.tasks[rows] // each), partition.min_nodes)
         asked = workload.estimate[rows]
-        for i, reason in partition.refusals(
-            nodes, asked, account[rows], qos[rows], federation.nodes, called="nodes"
-        ).items():
-            raise InfeasibleError(f"Job {workload.id[rows[i]]}: {reason}; drop it, or loosen the partition.")
+        refused = partition.refusals(nodes, asked, account[rows], qos[rows], federation.nodes, called="nodes")
+        found |= {int(rows[i]): f"{reason}; drop it, or loosen the partition" for i, reason in refused.items()}
+    return found
 
 
 def asks_in_words(workload: Workload, asked: Asked, row: int) -> str:

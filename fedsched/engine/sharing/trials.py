@@ -11,12 +11,16 @@ from fedsched.engine.codes import Needs, Placement, Status
 from fedsched.engine.compatibility import placements_on
 from fedsched.engine.loop.event_loop import begin
 from fedsched.engine.loop.event_loop import run as run_loop
+from fedsched.engine.pack.problem import pack as pack_engine
 from fedsched.engine.pack.shape_arrays import read_only
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.run.simulation import lost_in, set_running
 from fedsched.engine.shared_nodes import all_free
-from fedsched.engine.sharing.pack import leaves, that_may_lose
+from fedsched.engine.sharing.asked import asked_of, refusals
+from fedsched.engine.sharing.pack import kinds_of, leaves, shared, shortest_on, that_may_lose
 from fedsched.engine.sharing.room import new_work, runs_to_lose
+from fedsched.model.jobs.admission import with_default_times
+from fedsched.model.machine.limits import without_node_limits
 from fedsched.model.power.watts import extra_joules, node_seconds, node_shares
 from fedsched.model.schedule.lost import RunTable as Runs
 
@@ -25,7 +29,10 @@ if TYPE_CHECKING:
 
     from fedsched.engine.arrays.structs import Floats, Ints, Plan, Problem, RunningJobs
     from fedsched.engine.shared_nodes.arrays import Gone, Held, Sharing
+    from fedsched.engine.sharing.noun import NodeSharing
+    from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
+    from fedsched.model.reading import Reading
 
 LOOK = 64  # instants between two looks at a clock
 ALL = int(np.iinfo(np.int64).max)
@@ -128,3 +135,21 @@ class Trials:
             nodes = node[where.first[run] : where.first[run] + where.pieces[run]]
             shares[run] = np.bincount(self.sharing.nodes.group[nodes], minlength=shares.shape[1])
         return shares
+
+
+def room_when_free(workload: Workload, federation: Federation, sharing: NodeSharing, reading: Reading) -> Ints:
+    """Return how many tasks of each job each group holds while all nodes are free, jobs × groups, at most the job's.
+
+    A job that its partition or reservation does not admit has room nowhere.
+    """
+    room = np.zeros((len(workload), len(federation.groups)), dtype=np.int64)
+    workload = with_default_times(workload, federation)
+    rows = np.setdiff1d(np.arange(len(workload)), list(refusals(workload, federation)))
+    if rows.size:
+        jobs = workload.take(rows)
+        asked = asked_of(jobs, federation)
+        problem = pack_engine(jobs, without_node_limits(federation), reading=reading)
+        kinds = kinds_of(jobs, federation, asked, problem, home=False)
+        nodes = shared(federation, asked, kinds, sharing, np.arange(rows.size), problem.extras)
+        room[rows] = Trials(problem, nodes, shortest_on(problem, asked)).rooms()
+    return room

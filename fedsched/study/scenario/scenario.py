@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from fedsched.core.values import seed_of
-from fedsched.engine.compatibility import refused
 from fedsched.model.reading import USUAL, Reading
 from fedsched.study.scenario.convenience import ScenarioConvenience
 from fedsched.study.scenario.policy_choice import PolicyChoice
@@ -132,8 +131,6 @@ class Scenario(ScenarioConvenience):
         """
         from fedsched.compare import Instance
 
-        if self.policy.sharing is not None:
-            raise refused("comparisons of scenarios", "shared nodes")
         workload = self.workload()
-        name = self.name or workload.name
-        return Instance(name, workload, self.cluster(workload), objectives, submits=submits, reading=self.reading)
+        name, machine, sharing = self.name or workload.name, self.cluster(workload), self.policy.shared
+        return Instance(name, workload, machine, objectives, submits=submits, reading=self.reading, sharing=sharing)

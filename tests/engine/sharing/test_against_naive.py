@@ -66,3 +66,10 @@ def test_limits_that_count_nodes_are_as_the_reference_has_them(seed: int) -> Non
     every = (*BOUND, "held", "reserved", "downtimes", "counted", "taking")
     bound = [("nodes",), ("nodes", "tiers"), ("nodes", "tiers", *every)][seed % 3]
     same_as_naive(case(19000 + seed, bound=bound))
+
+
+@pytest.mark.parametrize("seed", range(tries(120)))
+def test_events_in_turn_are_as_the_reference_has_them(seed: int) -> None:
+    """Tests the same where each event of an instant has a pass of its own, alone or beside all else."""
+    every = (*BOUND, "held", "tiers", "nodes", "reserved", "downtimes", "counted", "taking")
+    same_as_naive(case(21000 + seed, bound=("sequential", *every) if seed % 2 else ("sequential",)))
