@@ -39,7 +39,7 @@ ObjectiveName = Literal[
     "makespan", "flow", "mean_wait", "mean_wait_eligible", "max_wait", "mean_response", "mean_slowdown",
     "bounded_slowdown", "weighted_response", "weighted_slowdown", "utilisation", "energy", "busy_energy",
     "idle_energy", "coallocated", "saturated_seconds", "loss_of_capacity", "wasted_node_seconds", "requeues",
-    "cost", "carbon", "peak_watts",
+    "p95_wait", "cost", "carbon", "peak_watts",
 ]  # fmt: skip
 
 # ---- parts of policies -----------------------------------------------------------------------------------------------

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from support.plain import plain
 
 import fedsched as fs
+from fedsched.core.errors import ScheduleError
 from fedsched.model.schedule.integrals import NOTHING_WASTED, Eligible, Integrals, Wasted
 from fedsched.model.schedule.metrics import FIRST_INTEGRAL, METRICS, NAMES, OF_A_SCHEDULE, Column, Metrics
 
@@ -76,6 +78,17 @@ def test_every_column_by_hand() -> None:
         "user_spread": abs(1.5 - 2.5) / 2,
     }, rel=1e-15, nan_ok=True)  # fmt: skip
     assert list(row_of()) == [metric.name for metric in METRICS]
+
+
+def test_the_p95_wait_lies_between_two_jobs_in_proportion() -> None:
+    """By hand: of the waits 0, 10 and 30 the 95 % quantile is at 1.9 of 2, so 0.9 of the way from 10 to 30."""
+    jobs = fs.Workload(submit=[0.0, 0.0, 0.0], tasks=[1, 1, 1], runtime=[10.0, 20.0, 5.0])
+    schedule = fs.simulate(jobs, 1, "fcfs")
+    assert schedule.wait.tolist() == [0.0, 10.0, 30.0]
+    assert schedule.metrics().p95_wait == pytest.approx(28.0)
+    schedule.verify(claimed=schedule.metrics())
+    with pytest.raises(ScheduleError, match="p95_wait is given as 30, but start times and nodes make it 28"):
+        schedule.verify(claimed=replace(schedule.metrics(), p95_wait=30.0))
 
 
 def test_waits_may_be_counted_from_when_jobs_might_start() -> None:
@@ -148,7 +161,7 @@ def test_users_are_measured_on_request() -> None:
     """Without room for users their spread is no number."""
     assert math.isnan(row_of(users=0)["user_spread"])
     assert math.isnan(Metrics.from_row(np.array(list(row_of(users=0).values()))).user_spread)
-    assert Metrics.from_row(np.arange(float(len(Column)))).user_spread == len(Column) - 1
+    assert Metrics.from_row(np.arange(float(len(Column)))).user_spread == Column.USER_SPREAD
 
 
 def test_rows_are_equal_where_the_same_is_not_known() -> None:

@@ -1905,6 +1905,14 @@ def loss_of_capacity(result: Result) -> float:
     return lost / (result.machine.nodes * (last - result.t0))
 
 
+def quantile(values: list[float], share: float) -> float:
+    """Return the value that a share of the values does not exceed, between two of them in proportion."""
+    ordered, place = sorted(values), share * (len(values) - 1)
+    low = math.floor(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (place - low) * (ordered[high] - ordered[low])
+
+
 def metrics(result: Result) -> dict[str, float]:
     """Return every metric of the model, by name, over the jobs that ran to their ends."""
     lost_capacity, runs, result_jobs = loss_of_capacity(result), runs_of(result), result.jobs
@@ -1938,6 +1946,7 @@ def metrics(result: Result) -> dict[str, float]:
         "mean_wait": sum(wait) / n,
         "mean_wait_eligible": sum(in_queue) / n,
         "max_wait": max(wait),
+        "p95_wait": quantile(wait, 0.95),
         "mean_response": sum(response) / n,
         "mean_slowdown": sum(slowdown) / n,
         "bounded_slowdown": sum(bounded) / n,

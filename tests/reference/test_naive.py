@@ -218,6 +218,7 @@ def test_every_metric_by_hand() -> None:
             "mean_wait": 9.0,
             "mean_wait_eligible": 9.0,
             "max_wait": 18.0,
+            "p95_wait": 0.95 * 18.0,
             "mean_response": 21.5,
             "mean_slowdown": (1.0 + 23.0 / 5.0) / 2,
             "bounded_slowdown": (1.0 + 2.3) / 2,

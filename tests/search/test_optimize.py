@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -564,3 +565,21 @@ def test_packages_that_are_done_are_those_of_one_call(
     for other in ({"package": 30}, {"package": None}, {"seed": 6}, {"price": 1e-5}):
         with pytest.raises(FedschedError, match="the checkpoint of another search"):
             packages(jobs, checkpoint=tmp_path / "c", **other)
+
+
+@pytest.mark.parametrize("sharing", [None, "first"])
+def test_a_quantile_of_waits_is_an_objective(jobs: fs.Workload, sharing: str | None) -> None:
+    """Tests that a plan's value is its schedule's, on counted and shared nodes, and what cannot minimise it says so."""
+    machine = fs.Federation.homogeneous(160)
+    if sharing is not None:
+        jobs = replace(jobs, demand={"cpu": np.ones(len(jobs), dtype=int)})
+        machine = fs.Federation((fs.Cluster("C", (fs.NodeGroup(40, resources={"cpu": 4}),)),))
+    how = {"evaluations": BUDGET // 5, "seed": 1, "baselines": ("fcfs", "easy"), "sharing": sharing}
+    found = fs.optimize(jobs, machine, objectives="p95_wait", **how)
+    assert found.value() == pytest.approx(found.best().metrics().p95_wait)
+    assert [one.policy for one in found.baselines] == ["fcfs", "easy"]
+    assert all(found.value() <= one.values[0] for one in found.baselines)
+    with pytest.raises(ValueError, match="'p95_wait' is a quantile, which compiled walks"):
+        fs.optimize(fs.Workload.example().head(5), 160, objectives="p95_wait", evaluations=20, method="memetic")
+    with pytest.raises(ValueError, match="is a quantile, which rolling plans do not minimise"):
+        fs.Rolling(objective="p95_wait")

@@ -15,7 +15,7 @@ from support.tiers import INTERPRETED, tries
 import fedsched as fs
 from fedsched.engine.codes import Dispatch, Placement
 from fedsched.generate import planted
-from fedsched.model.schedule.metrics import PRICED
+from fedsched.model.schedule.metrics import PRICED, QUANTILES
 from fedsched.search.encoding.genome import ANY_NODES
 from fedsched.search.methods.memetic import Memetic
 from fedsched.search.problem.objectives import SOUGHT, Objectives
@@ -23,7 +23,7 @@ from fedsched.search.problem.problem import SearchProblem
 from fedsched.search.run.run import BudgetSpent, Run, drive
 from fedsched.search.walks.per_cluster_walkers import OF_THE_WHOLE, PerClusterWalkers, can_walk_per_cluster
 
-NAMES = [name for name in SOUGHT if name not in (*OF_THE_WHOLE, *PRICED)]  # all that clusters have parts in
+NAMES = [name for name in SOUGHT if name not in (*OF_THE_WHOLE, *PRICED, *QUANTILES)]  # all that clusters have parts in
 
 
 @settings(max_examples=tries(60), derandomize=True, deadline=None)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.core.jit import constant, inlined, part
+from fedsched.core.jit import constant, inlined, kernel, part
+from fedsched.core.random import random_bits
 from fedsched.engine.clock import end_after
 from fedsched.engine.numbers import Clock, ClosedNumber, ClosedTime
 from fedsched.engine.optional_features.downtimes import NO_RESERVATION, note_next_change
@@ -188,3 +189,11 @@ def _next_opening(calendar: Calendar, closures: Closures, now: float, time: floa
             return closures.planned_end[low]
         low += 1
     return np.inf
+
+
+@kernel
+def draw(nodes: Ints, seed: int, number: int) -> None:
+    """Put nodes into the order in which they are hit: a draw by Fisher and Yates."""
+    for k in range(nodes.size):
+        place = k + int(random_bits(seed, number, k) % np.uint64(nodes.size - k))
+        nodes[k], nodes[place] = nodes[place], nodes[k]

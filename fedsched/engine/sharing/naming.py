@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.core.jit import kernel
-from fedsched.core.random import random_bits
+from fedsched.engine.shared_nodes.closing import draw
 from fedsched.model.machine.node_ranges import ranges_text
 from fedsched.model.time.downtimes import VICTIMS, closed_rows, closures_of
 
@@ -59,14 +58,6 @@ def _named(federation: Federation, closures: Closures, some: NDArray[np.bool_]) 
             free = free[::-1]
         named[c] = np.concatenate([free, members[g][closed][::-1]])[: closures.nodes[c]]
     return named
-
-
-@kernel
-def draw(nodes: Ints, seed: int, number: int) -> None:
-    """Put nodes into the order in which they are hit: a draw by Fisher and Yates."""
-    for k in range(nodes.size):
-        place = k + int(random_bits(seed, number, k) % np.uint64(nodes.size - k))
-        nodes[k], nodes[place] = nodes[place], nodes[k]
 
 
 def _meet(closures: Closures, a: int, b: int) -> bool:

@@ -72,6 +72,7 @@ class Column(IntEnum):
     SWITCHES = auto()
     BOOT_WAIT = auto()
     USER_SPREAD = auto()
+    P95_WAIT = auto()
 
 
 def _metric(unit: str, meaning: str) -> Any:
@@ -120,6 +121,7 @@ class Metrics:
     switches: float = _metric("nodes", "how often a node was switched off (of a schedule)")
     boot_wait: float = _metric("s", "mean of start − since when a job had its nodes, which booted (of a schedule)")
     user_spread: float = _metric("", "standard deviation over users of their mean bounded slowdown (on request)")
+    p95_wait: float = _metric("s", "the wait that 95 % of the jobs do not exceed, interpolated (of a schedule)")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Metrics):
@@ -155,11 +157,14 @@ class Metrics:
 
 PRICED = ("cost", "carbon", "peak_watts")  # metrics that need a federation's signals
 # Kernels leave these columns empty; only a schedule's metrics have them.
-OF_A_SCHEDULE = ("drain_loss", "workflow_makespan", "mean_stretch", "max_stretch", *PRICED, "switches", "boot_wait")
+OF_A_SCHEDULE = (
+    "drain_loss", "workflow_makespan", "mean_stretch", "max_stretch", *PRICED, "switches", "boot_wait", "p95_wait",
+)  # fmt: skip
 LOSSES = ("wasted_node_seconds", "requeues", "drain_loss")
 METRICS: tuple[Metric, ...] = tuple(Metric(column.name, **column.metadata) for column in fields(Metrics))
 NAMES: tuple[str, ...] = tuple(metric.name for metric in METRICS)
 FIRST_INTEGRAL = int(Column[Integrals._fields[0].upper()])  # the columns of the other integrals follow
+QUANTILES = {"p95_wait": 0.95}  # metrics that are quantiles of the waits of the finished jobs
 BOUND_SECONDS = 10.0  # the floor of the run time in the bounded slowdown
 
 
@@ -295,6 +300,14 @@ def _spread(user_sums: NDArray[np.float64]) -> float:
         if user_sums[u, 1] > 0:
             square += (user_sums[u, 0] / user_sums[u, 1] - centre) ** 2
     return np.sqrt(square / users)
+
+
+def quantiles_of(
+    submit: NDArray[np.float64], start: NDArray[np.float64], finish: NDArray[np.float64]
+) -> dict[str, float]:
+    """Return the quantiles of the waits of the jobs that have finished, by name; NaN if none has."""
+    waits = (start - submit)[~np.isnan(finish)]
+    return {name: float(np.quantile(waits, q)) if waits.size else float("nan") for name, q in QUANTILES.items()}
 
 
 def measured(workload: Workload, federation: Federation) -> Measured:

@@ -262,7 +262,7 @@ class Schedule(Read, ScheduleConvenience):
         """
         from fedsched.model.power.watts import wasted_by
         from fedsched.model.schedule.drained import drain_loss
-        from fedsched.model.schedule.metrics import measured, metrics_of
+        from fedsched.model.schedule.metrics import measured, metrics_of, quantiles_of
         from fedsched.model.schedule.power_draw import power_measures
         from fedsched.model.schedule.workflows import measures_of
 
@@ -277,7 +277,9 @@ class Schedule(Read, ScheduleConvenience):
             integrals=self.lost.added_to(self.integrals, self.t0),
             users=users,
         )
-        return replace(row, drain_loss=drain_loss(self), **measures_of(self.workflows()), **power_measures(self, row))
+        waits = quantiles_of(self.workload.submit, self.start, self.finish)
+        of_all = {"drain_loss": drain_loss(self), **waits, **measures_of(self.workflows()), **power_measures(self, row)}
+        return replace(row, **of_all)
 
     def power(self) -> Power:
         """Return the watts that each cluster draws over time, from t0 to the last end."""

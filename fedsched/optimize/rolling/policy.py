@@ -12,6 +12,7 @@ import numpy as np
 
 from fedsched.core.errors import unknown_name
 from fedsched.io.checkpoint_file import check_checkpoint
+from fedsched.model.schedule.metrics import QUANTILES
 from fedsched.policies import PLACEMENTS, Rules
 from fedsched.search.methods.methods import METHODS, method_named
 from fedsched.search.problem.objectives import Objectives
@@ -99,7 +100,10 @@ class Rolling:
         if not isinstance(self.every, str):
             object.__setattr__(self, "every", float(self.every))
         if Objectives.of(self.objective).uncompiled:
-            raise ValueError(f"Rolling: objective={self.objective!r} needs signals, which plans do not see.")
+            why = "is a quantile, which rolling plans do not minimise"
+            if self.objective not in QUANTILES:
+                why = "needs signals, which plans do not see"
+            raise ValueError(f"Rolling: objective={self.objective!r} {why}.")
         if method_named(self.method).name in OF_SEVERAL:
             usable = ", ".join(name for name in METHODS if name not in OF_SEVERAL)
             raise ValueError(

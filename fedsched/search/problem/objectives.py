@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedsched.core.errors import InfeasibleError, Named, shortened, unknown_name
-from fedsched.model.schedule.metrics import NAMES, OF_A_SCHEDULE, PRICED, Column
+from fedsched.model.schedule.metrics import NAMES, OF_A_SCHEDULE, PRICED, QUANTILES, Column
 from fedsched.model.schedule.power_draw import Pricing
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 Cost: TypeAlias = Callable[[Mapping[str, NDArray[np.float64]]], NDArray[np.float64]]  # from metrics, per plan
 MAXIMISED = frozenset({"utilisation"})
 # These metrics need a workspace of their own or a whole schedule. Results show them, but searches minimise none of them
-# except the priced ones, in methods that accept a user's functions.
+# except the priced ones and the quantiles, in methods that accept a user's functions.
 NOT_SOUGHT = frozenset({"user_spread", *OF_A_SCHEDULE})
 LATE = 1e18  # value of a plan after its deadline, plus as much for each allowed makespan by which it is late
-SOUGHT = tuple(name for name in NAMES if name not in NOT_SOUGHT or name in PRICED)
+SOUGHT = tuple(name for name in NAMES if name not in NOT_SOUGHT or name in (*PRICED, *QUANTILES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,8 @@ class Objectives:
                 "objectives or 'ga' for one."
             )
         for name in self.uncompiled:
-            what = "is a function" if name in self.functions else "is made of signals"
+            what = "is a quantile" if name in QUANTILES else "is made of signals"
+            what = "is a function" if name in self.functions else what
             raise ValueError(
                 f"Objective {name!r} {what}, which compiled walks (memetic, sa, hc) cannot call; "
                 "take method='moga' for several objectives or 'ga' for one."
@@ -124,8 +125,8 @@ class Objectives:
 
     @property
     def uncompiled(self) -> tuple[str, ...]:
-        """Return the names of objectives that no kernel computes: a user's functions, and those made of signals."""
-        return tuple(name for name in self.names if name in (*self.functions, *self.priced))
+        """Return the names of objectives that no kernel computes: functions, quantiles, and those made of signals."""
+        return tuple(name for name in self.names if name in (*self.functions, *self.priced, *QUANTILES))
 
     @property
     def priced(self) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from fedsched.engine.plans import plan_in_order
 from fedsched.engine.run.batch import in_slices
 from fedsched.engine.run.evaluate import NO_JOB_IS_MISSING, Common, evaluate_rows, no_running_jobs
 from fedsched.model.schedule.lost import RunTable
-from fedsched.model.schedule.metrics import NAMES, Column
+from fedsched.model.schedule.metrics import NAMES, QUANTILES, Column, quantiles_of
 from fedsched.search.encoding import delays as put_off
 from fedsched.search.encoding.genome import (
     CAP_FAULT,
@@ -145,6 +145,7 @@ class PackedProblem:
         self._moments: list[Floats] = []  # each seat's array for delays
         self._lacking = np.zeros(0, dtype=np.int64)
         self.no_users = np.zeros((0, 2))
+        self._quantiles = bool(objectives.functions) or not QUANTILES.keys().isdisjoint(objectives.names)
         self.rank_by_ends()
 
     def rank_by_ends(self) -> None:
@@ -268,7 +269,8 @@ class PackedProblem:
 
         def work(thread: int, first: int, last: int) -> None:
             one_by_one = [(k, k + 1) for k in range(first, last)]
-            for begin, end in [(first, last)] if self.pricing is None and self.delays is None else one_by_one:
+            at_once = self.pricing is None and self.delays is None and not self._quantiles
+            for begin, end in [(first, last)] if at_once else one_by_one:
                 self._put_off(rows[begin], thread)
                 self._measure(thread, read, metrics, begin, end)
                 self._price(metrics[begin], thread)
@@ -289,11 +291,20 @@ class PackedProblem:
             self._moments[thread][:] = self.delays.moments(self.layout.delays(row[None])[0])
 
     def _price(self, row: Floats, thread: int) -> None:
-        # Fills the priced metrics of the plan that a thread has just simulated.
+        # Fills the metrics that need all jobs of the plan that a thread has just simulated: priced ones and quantiles.
+        if self._quantiles:
+            submit, state = self.space.common.measured.submit, self._last_state(thread)
+            for name, value in quantiles_of(submit, state.start, state.finish).items():
+                column = Column[name.upper()]
+                row[column] = value + (0.0 if np.isnan(row[column]) else row[column])  # of jobs that have no end
         if self.pricing is not None:
             energies = float(row[Column.ENERGY]), float(row[Column.IDLE_ENERGY])
             for name, value in self.pricing.measures(*self._drawing(thread), self.problem.t0, *energies).items():
                 row[Column[name.upper()]] = value
+
+    def _last_state(self, thread: int) -> State:
+        # The state at the end of the plan that a thread has simulated last.
+        return self.seat(thread)[2]
 
     def _drawing(self, thread: int) -> tuple[RunTable, Floats]:
         # Jobs' times and nodes in the plan that a thread has simulated last, and the watts of each node under each job.

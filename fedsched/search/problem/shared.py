@@ -153,6 +153,9 @@ class SharedRows(PackedProblem):
                 metrics[Column[name.upper()]] = value
         return status == Status.DONE
 
+    def _last_state(self, thread: int) -> State:
+        return self.trials(thread).state
+
     def _drawing(self, thread: int) -> tuple[RunTable, Floats]:
         return self.trials(thread).drawing(self.federation), self.problem.watts
 
