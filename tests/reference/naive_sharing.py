@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 from reference import naive
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from reference.naive_measures import Steps
 
 WHOLE = 1000
@@ -225,8 +227,8 @@ class Run:
             for device, part in devices:
                 node.left[device] -= part
 
-    def release(self, nodes: list[Node], j: int) -> None:
-        for n, (tasks, devices) in self.hold[j].items():
+    def release(self, nodes: list[Node], j: int, hold: Hold | None = None) -> None:
+        for n, (tasks, devices) in (self.hold[j] if hold is None else hold).items():
             node = nodes[n]
             node.jobs.remove(j)
             if self.asks[j].alone:
@@ -249,6 +251,9 @@ class Run:
         self.events.start(j, counts)
 
     def pass_over(self, waiting: list[int]) -> None:
+        if self.dispatch == "conservative":
+            self.conservative(waiting)
+            return
         if self.dispatch == "greedy":
             for j in waiting:
                 self.try_now(j)
@@ -312,16 +317,21 @@ class Run:
                 return True
         return False
 
-    def at(self, time: float) -> list[Node]:
-        """Return the nodes as planned ends leave them at a time."""
+    def at(self, time: float, planned: Sequence[tuple[float, float, int, Hold]] = ()) -> list[Node]:
+        """Return the nodes as planned ends, and the begins and ends of planned jobs, leave them at a time."""
+        ends = [(self.events.end_in_plan(one), one.job, self.hold[one.job]) for one in self.events.present()]
+        changes = [(end, "end", j, hold) for end, j, hold in (*ends, *(one[1:] for one in planned))]
+        changes += [(begin, "start", j, hold) for begin, _, j, hold in planned]
         nodes = copy.deepcopy(self.nodes)
-        for record in self.events.present():
-            j = record.job
-            if self.events.end_in_plan(record) <= time:
-                if self.reservation == "resources":
-                    self.release(nodes, j)
-                    continue
-                for n in self.hold[j]:
+        for moment, what, j, hold in sorted(changes, key=lambda one: (one[0], one[1])):  # at an instant ends come first
+            if moment > time:
+                break
+            if what != "end":
+                self.put(nodes, j, hold)
+            elif self.reservation == "resources":
+                self.release(nodes, j, hold)
+            else:
+                for n in hold:
                     nodes[n].jobs.remove(j)
                     if not nodes[n].jobs:
                         nodes[n].open()
@@ -361,6 +371,59 @@ class Run:
             if self.begin_within_limits(j, counts, hold) and lasts:
                 self.put(later, j, hold)
                 left = naive.less(left, self.jobs[j])
+
+    def conservative(self, waiting: list[int]) -> None:
+        """Give each job in turn the first time at which it fits to its planned end, beside those before it [12]."""
+        planned: list[tuple[float, float, int, Hold]] = []
+        for j in waiting:
+            if self.events.over_limit(j):
+                continue
+            ends = {self.events.end_in_plan(record) for record in self.events.present()}
+            opens = {one.end for one in self.events.known_closures()}
+            times = {self.now} | ends | {end for _, end, _, _ in planned} | opens
+            for time in sorted(times - {math.inf}):
+                fit = self.fit_from(j, time, planned)
+                if fit is None:
+                    continue
+                counts, end, hold = fit
+                if time > self.now:
+                    planned.append((time, end, j, hold))
+                else:
+                    self.begin_within_limits(j, counts, hold)
+                break
+
+    def fit_from(
+        self, j: int, begin: float, planned: list[tuple[float, float, int, Hold]]
+    ) -> tuple[list[int], float, Hold] | None:
+        """Return the tasks of each group, the planned end and the nodes of a job from `begin` on, if it fits."""
+        end = naive.ends_at(begin + self.shortest(j), begin)
+        while True:
+            nodes, left = self.through(begin, end, planned)
+            counts = self.place_from(j, nodes, begin) if naive.needs_fit(self.jobs[j], left) else None
+            if counts is None:
+                return None
+            needed = naive.ends_at(begin + naive.planned_duration(self.jobs[j], counts, self.machine), begin)
+            if needed <= end:
+                return counts, needed, self.choose(j, counts, nodes)
+            end = needed
+
+    def through(
+        self, begin: float, end: float, planned: list[tuple[float, float, int, Hold]]
+    ) -> tuple[list[Node], list[int]]:
+        """Return what is free on each node, and in pools, from `begin` until `end`, beside planned jobs."""
+        times = {begin} | {one for one, *_ in planned if begin < one < end}
+        found: tuple[list[Node], list[int]] | None = None
+        for time in sorted(times):
+            nodes, left = self.at(time, planned), self.events.left_at(time)
+            for first, last, j, _ in planned:
+                if first <= time < last:
+                    left = naive.less(left, self.jobs[j])
+            if found is not None:
+                nodes = [self.least(*pair) for pair in zip(found[0], nodes, strict=True)]
+                left = [min(pair) for pair in zip(found[1], left, strict=True)]
+            found = nodes, list(left)
+        assert found is not None
+        return found
 
     def gained(self, head: int, counts: list[int], later: list[Node]) -> Hold:
         """Return the nodes of a reservation: within each group first those where the fewest tasks fit now."""

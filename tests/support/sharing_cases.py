@@ -98,6 +98,9 @@ def case(seed: int, *, jobs: int = 14, most_nodes: int = 4, bound: tuple[str, ..
     run.order, run.backfill_order = order, backfill if dispatch == "easy" else order
     rules = fs.Rules(order=order, dispatch=dispatch, placement=placement, backfill_order=backfill)
     run.sequential = "sequential" in bound
+    if "conservative" in bound:
+        run.dispatch, run.backfill_order = "conservative", order
+        rules = fs.Rules(order=order, dispatch="conservative", placement=placement)
     scattered = draw.random() < 0.5
     if scattered:
         _scatter(draw, run)

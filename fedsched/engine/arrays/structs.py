@@ -1,4 +1,8 @@
-"""The NamedTuples that the kernels read and fill: Problem (read-only), Plan (a candidate), State (the loop's own)."""
+"""The NamedTuples of arrays that kernels take: Problem (jobs and machine), Plan (a policy's choices) and State.
+
+Problem is read-only. State has everything that changes during a run. "Per job", "per group" and so on mean one entry
+for each; `first[k] .. first[k + 1]` is the range of entries that belong to k.
+"""
 
 from __future__ import annotations
 
@@ -29,88 +33,98 @@ if TYPE_CHECKING:
 
 @by_reference
 class Groups(NamedTuple):
-    """Node groups, cluster by cluster, and the clusters' uplinks."""
+    """The node groups, cluster by cluster, and the uplinks of the clusters."""
 
-    nodes: Ints
-    cluster: Ints
-    slowdown: Floats  # 1/speed
+    nodes: Ints  # per group: its number of nodes
+    cluster: Ints  # per group: its cluster
+    slowdown: Floats  # per group: 1/speed
     speed: Floats
-    busy_watts: Floats
+    busy_watts: Floats  # per group: of one node
     idle_watts: Floats
     cluster_begin: Ints  # groups of cluster k: cluster_begin[k] .. cluster_begin[k + 1]
     fast_in_cluster: Ints  # the groups of each cluster, fastest first
     cheap_in_cluster: Ints  # the groups of each cluster, least (busy − idle)/speed first
     fast: Ints  # all groups, fastest first
     cheap: Ints  # all groups, least (busy − idle)/speed first
-    uplink: Floats  # per cluster
+    uplink: Floats  # per cluster: the bandwidth of its uplink
 
 
 @by_reference
 class Pools(NamedTuple):
-    """What counts across the federation beside nodes; without pools it has no columns."""
+    """The pools: amounts of other resources than nodes, such as licences; empty without pools."""
 
-    amount: Ints
-    need: Ints  # job x pool
+    amount: Ints  # per pool
+    need: Ints  # job x pool: how much the job holds while it runs
 
 
 @by_reference
 class Precedence(NamedTuple):
-    """Who waits for whom, by the job that is waited for; without conditions or earliest starts of no size."""
+    """The dependencies between jobs, and earliest starts; empty if no job has one.
 
-    earliest: Floats  # job: not before
-    conditions: Ints  # job: how many it begins with, its submit included
-    first: Ints  # job: its followers stand from here to the next job's
-    follower: Ints
-    awaits: Ints  # indexed by Awaits: what of the job the follower waits for
-    lag: Floats
-    moves: Ints  # 1: it is the follower's submit that waits
-    end: Ints  # job: how it ends that runs to its end, as another's Awaits
+    A follower is a job that waits for an event of another job. Dependencies are sorted by that other job.
+    """
+
+    earliest: Floats  # per job: it is not eligible before this time
+    conditions: Ints  # per job: how many must be met before it is eligible, its own submit included
+    first: Ints  # dependencies on job j: first[j] .. first[j + 1]
+    follower: Ints  # per dependency: the job that waits
+    awaits: Ints  # per dependency: the event that it waits for, an Awaits
+    lag: Floats  # per dependency: seconds from the event until the condition is met
+    moves: Ints  # per dependency: 1 if the event also sets the follower's submit
+    end: Ints  # per job: how it ends if it runs to its end, an Awaits
 
 
 @by_reference
 class Limits(NamedTuple):
-    """How much may be had at a time, and which kinds of jobs take how much of it; without limits of no size."""
+    """The limits on what running jobs may use together, and what each kind of job takes of them; empty without limits.
 
-    amount: Ints
-    kind: Ints  # job: its kind, or -1
-    first: Ints  # kind: its counters stand from here to the next kind's
-    counter: Ints
-    weight: Ints  # what a job takes of it; the least, where that is up to its nodes
-    row: Ints  # then of `of_node`, else -1; of no size where it is so for nobody
-    of_node: Ints  # row x group: what a job takes for each node there
-    first_kind: Ints  # counter: its kinds stand from here to the next counter's, by what their jobs take
-    of_counter: Ints
-    kind_weight: Ints
-    first_place: Ints  # kind: its jobs have room from here to the next kind's
-    first_node: Ints  # and a binary tree over them
-    tasks: Ints  # job
+    A counter is one limit of one user, account, QOS, partition or job array. A kind is the set of jobs that take the
+    same amounts of the same counters. A use is a pair of a kind and one of its counters.
+    """
+
+    amount: Ints  # per counter: the most that running jobs may take of it together
+    kind: Ints  # per job: its kind, or -1 if no limit binds it
+    first: Ints  # uses of kind k: first[k] .. first[k + 1]
+    counter: Ints  # per use
+    weight: Ints  # per use: what a job takes of the counter; the least possible if that depends on its nodes
+    row: Ints  # per use: the row of `of_node` if it depends on the nodes, else -1; empty if it never does
+    of_node: Ints  # row x group: what a job takes for each node of the group
+    first_kind: Ints  # uses of counter c, by ascending weight: first_kind[c] .. first_kind[c + 1]
+    of_counter: Ints  # per use, in that order: the kind
+    kind_weight: Ints  # per use, in that order: the weight
+    first_place: Ints  # places of kind k's jobs in `ParkedJobs.member`: first_place[k] .. first_place[k + 1]
+    first_node: Ints  # nodes of kind k's tree in `ParkedJobs.tasks`: first_node[k] .. first_node[k + 1]
+    tasks: Ints  # per job
 
 
 @by_reference
 class Calendar(NamedTuple):
-    """Closures: nodes of groups that no job may start on for a while; without any the arrays are of no size."""
+    """The closures: nodes of a group on which no job may start for a while; empty without closures.
+
+    The first columns have one entry per closure. Times are in seconds.
+    """
 
     group: Ints
-    nodes: Ints
+    nodes: Ints  # how many nodes of the group are closed
     begin: Floats
-    end: Floats
+    end: Floats  # infinite if the nodes never open again
     known_from: Floats
-    planned_end: Floats  # as planners see it
-    change: Ints  # closures by the time of their begins and ends, ends first: 2·closure, and 1 more where it is an end
+    planned_end: Floats  # the end as planners know it; infinite if they do not know it
+    change: Ints  # begins (2·closure) and ends (2·closure + 1) in order of time; at one time, ends come first
     learned: Ints  # closures in the order in which they become known
-    lookout: Floats  # the distinct begins: when what is free may become less
-    left: Ints  # lookout x group: what those leave that are known at t0
-    known: Ints  # [0]: how many these are
-    on_running: Ints  # what becomes of jobs in its way
-    victims: Ints  # and which these are
-    seed: Ints
-    number: Ints  # the closure's, among all of the federation
-    reservation: Ints  # the reservation that it is, or -1
+    lookout: Floats  # the distinct begins, ascending: only then can free nodes become fewer
+    left: Ints  # lookout x group: nodes that the closures known at t0 leave open then
+    known: Ints  # [0]: the number of closures known at t0
+    on_running: Ints  # per closure: what happens to jobs on its nodes, an OnRunning
+    victims: Ints  # per closure: which jobs lose their nodes, a Victims
+    seed: Ints  # per closure: for victims drawn at random
+    number: Ints  # per closure: its row among all closures of the federation
+    reservation: Ints  # per closure: the reservation that it belongs to, or -1
 
 
 @by_reference
 class Extras(NamedTuple):
-    """What machines and jobs may have beyond the plain model; a part that is not in use has arrays of no size."""
+    """The optional features of jobs and machine; the arrays of a feature that is not in use are empty."""
 
     pools: Pools
     precedence: Precedence
@@ -120,96 +134,97 @@ class Extras(NamedTuple):
     cancellations: Cancellations
     holds: Holds
     moldable: Moldable
-    tier: Ints  # job: those of a higher one come first in queue orders; of no size where all are in the same
+    tier: Ints  # per job: jobs of a higher tier come first in queue orders; empty if all are equal
     saving: Saving
     ceilings: PowerCaps
     standing: TasksPerNode
-    more: int | None  # None: nodes that close, tiers and standing watts are all there is, and no kernel asks further
+    more: int | None  # None if only `calendar`, `tier` and `standing` are in use: kernels then skip all other features
 
 
 @by_reference
 class Problem(NamedTuple):
-    """Jobs and federation as contiguous read-only arrays, packed once."""
+    """The jobs and the federation of a run as contiguous read-only arrays, packed once."""
 
-    # jobs
-    submit: Floats
-    tasks: Ints
-    runtime: Floats  # what the job really takes on reference nodes
-    estimate: Floats  # what plans believe
-    sigma: Floats
-    bandwidth: Floats
-    origin: Ints
+    # Jobs: one entry each, times in seconds.
+    submit: Floats  # infinite if it follows another job's end
+    tasks: Ints  # the nodes that it needs; on shared nodes, its tasks
+    runtime: Floats  # the true run time on nodes of speed 1
+    estimate: Floats  # the run time on nodes of speed 1 that plans assume
+    sigma: Floats  # the share of the run time that is computation
+    bandwidth: Floats  # of each task
+    origin: Ints  # the job's home cluster, or -1
     user: Ints
-    watts: Floats  # job x group: what each of its nodes draws; of no size where all draw their groups' busy watts
-    arrival: Ints  # jobs not yet running, by (submit, id)
-    arrival_rank: Ints  # every job's place in (submit, id) order: the last tie-break
-    running: Ints  # jobs that run at t0 already, in start order
+    watts: Floats  # job x group: what each of its nodes draws; empty if all jobs draw their groups' busy watts
+    # Lists of jobs.
+    arrival: Ints  # jobs that do not run at t0, by (submit, id); without jobs that can never start
+    arrival_rank: Ints  # per job: its place in (submit, id) order, which breaks ties
+    running: Ints  # jobs that run at t0, in start order
+    # The machine and the settings.
     groups: Groups
-    # settings
-    t0: float
-    nodes: int
-    idle_total: float
-    same_time: int
-    saturation: int
-    extras: Extras | None  # None: the plain model, for which the kernels are compiled without any of them
-    sharing: Sharing | None = None  # None: nodes are counted, and each task has a whole one
+    t0: float  # the time at which the run begins
+    nodes: int  # of all groups
+    idle_total: float  # watts that all nodes draw together while they are idle
+    same_time: int  # a SameTime
+    saturation: int  # a Saturation
+    extras: Extras | None  # None: no optional feature is in use, and kernels are compiled without them
+    sharing: Sharing | None = None  # None: jobs do not share nodes, and each task takes a whole one
 
 
 @by_reference
 class Plan(NamedTuple):
-    """What a policy or a search chooses: queue order, caps, dispatch rule, placement rule."""
+    """What a policy or a search chooses: queue order, caps, dispatch rule and placement rule."""
 
-    order: Ints  # jobs in queue order (FIXED)
-    order_key: int
-    backfill_order: Ints
-    backfill_key: int
+    order: Ints  # jobs in queue order, used if `order_key` is FIXED
+    order_key: int  # a QueueKey
+    backfill_order: Ints  # the order in which jobs are backfilled, used if `backfill_key` is FIXED
+    backfill_key: int  # a QueueKey
     separate_backfill: bool  # the backfill order differs from the queue order
-    caps: Ints  # rows of caps, one column a group
-    cap_row: Ints  # each job's row in `caps`
-    dispatch: int
-    placement: int
+    caps: Ints  # row x group: the most nodes of the group that a job may take; on shared nodes, the most tasks
+    cap_row: Ints  # per job: its row of `caps`
+    dispatch: int  # a Dispatch
+    placement: int  # a Placement
 
 
 @by_reference
 class Queue(NamedTuple):
-    """The queued jobs in order, with the least tasks and the shortest plan of every subtree."""
+    """The queued jobs in order, with two binary trees by which scans find the next job that may fit."""
 
     order: Ints  # position -> job
     position: Ints  # job -> position
-    tasks: Ints  # binary tree, leaves from size//2; ABSENT where no job is queued
-    shortest: Floats  # the same tree over the shortest planned durations
-    key: Floats  # per job, for orders that change with time
-    members: Ints  # [0]: positions in use, for orders that change with time, [1]: 1 where they are out of order
+    tasks: Ints  # tree of the least tasks; leaves, one per position, from size//2 on; ABSENT: no job is queued there
+    shortest: Floats  # the same tree for the shortest planned durations
+    key: Floats  # per job: its sort key, in orders that change with time
+    members: Ints  # in orders that change with time: [0] positions in use, [1] 1 if they may be out of order
 
 
 @by_reference
 class Classes(NamedTuple):
-    """A long queue grouped into classes, for scans that pass over jobs that cannot start; of size 0 in short ones."""
+    """A long queue grouped into classes of jobs that scans treat alike, so that scans skip jobs that cannot start."""
 
-    number: Ints  # indexed by ClassNumber; in a long queue Tables of whole numbers follow (engine/class_tables.py)
-    other: Floats  # the tables of numbers that need not be whole
-    rooms: Ints  # what is free of each row of caps, and the trees of those rows (engine/rooms.py)
+    number: Ints  # indexed by ClassNumber; if the queue may be long, integer tables follow (queue/class_tables.py)
+    other: Floats  # the floating-point tables; empty if the queue is short
+    rooms: Ints  # the index by usable nodes and pools (queue/candidate_index.py); empty if no scan can use it
 
 
 @by_reference
 class Profile(NamedTuple):
-    """Nodes (and link load) planned to be free from each breakpoint on."""
+    """The nodes that are planned to be free, and the planned load of uplinks, from each breakpoint in time on."""
 
-    time: Floats
-    total: Ints  # per breakpoint, over all groups
-    free: Ints  # group x breakpoint; of one group the total says it
+    time: Floats  # per breakpoint
+    total: Ints  # per breakpoint: free nodes of all groups
+    free: Ints  # group x breakpoint; empty if there is one group, as `total` says the same
     load: Floats  # breakpoint x cluster, for link-aware placement
-    reserved: Floats  # per job: planned start
-    promised: Ints  # job x group: nodes of the planned start, on several groups (engine/promises.py)
-    untouched: Floats  # per job: begin of its first window with nodes enough in all, or IN_DOUBT
-    low: Ints  # scratch: least free nodes over a window
-    peak: Floats  # scratch: greatest load over a window
+    reserved: Floats  # per job: its planned start; infinite if the plan has none
+    promised: Ints  # job x group: nodes at the planned start; empty on one group (dispatch/conservative_plans.py)
+    untouched: Floats  # per job: begin of its first window with enough nodes in total, or IN_DOUBT
+    low: Ints  # scratch, per group: least free nodes over a window
+    peak: Floats  # scratch, per cluster: greatest load over a window
     blocks: Blocks
 
 
 @by_reference
 class Packing(NamedTuple):
-    """The candidates of a lookahead pass, and which sums of their tasks can be reached."""
+    """The candidates of a lookahead pass, and which numbers of nodes sets of them can use; empty for other rules."""
 
     candidate: Ints  # CandidateRow x candidate
     reach: Ints  # ReachRow x sum
@@ -217,128 +232,137 @@ class Packing(NamedTuple):
 
 @by_reference
 class Heap(NamedTuple):
-    """The running jobs, earliest finish first (then in start order)."""
+    """The running jobs as a binary heap: the earliest finish first; of equal ones, the job that started first."""
 
-    time: Floats
-    job: Ints
-    place: Ints  # job -> place in the heap
-    sequence: Ints  # job -> start order
+    time: Floats  # per place: the finish
+    job: Ints  # per place
+    place: Ints  # per job: its place in the heap
+    sequence: Ints  # per job: its number in order of starts
 
 
 @by_reference
 class Ends(NamedTuple):
-    """The running jobs by planned end, latest first."""
+    """The running jobs sorted by planned end, the latest first."""
 
-    time: Floats
-    job: Ints
-    released: Ints  # per job, 1: nodes counted free although the finish is pending (sequential reading)
+    time: Floats  # per place: the planned end
+    job: Ints  # per place
+    released: Ints  # per job, 1: its nodes count as free although its finish is pending (sequential reading)
 
 
 @by_reference
 class Rates(NamedTuple):
-    """How fast each job runs, and the co-allocated jobs that load the uplinks."""
+    """How fast each job runs, and which jobs load the uplinks."""
 
-    tc: Floats
-    processing: Floats  # PS
-    work_left: Floats
-    estimate_left: Floats
-    since: Floats
-    demand: Floats  # job x cluster (eq. 1.2)
+    tc: Floats  # per job: seconds that it takes for a second of its run time
+    processing: Floats  # per job: PS, the slowdown by its slowest node
+    work_left: Floats  # per job: what was left of its run time at `since`
+    estimate_left: Floats  # per job: what was left of its estimate at `since`
+    since: Floats  # per job: when its rate last changed
+    demand: Floats  # job x cluster: the bandwidth that it needs on each uplink (eq. 1.2)
     spanning: Ints  # running jobs that communicate between clusters, in start order
-    share: Floats  # job: of what it would send, under fair saturation; of no size else
+    share: Floats  # per job: the share of its demand that it can send, under fair saturation; else empty
 
 
 @by_reference
 class Scratch(NamedTuple):
-    """Room for intermediate results, one entry a group or a cluster."""
+    """Work space for intermediate results, by group unless another unit is given."""
 
-    chosen: Ints  # nodes per group of the placement at hand
-    extra: Ints
-    limited: Ints
-    mark: Ints
-    cluster_sum: Ints
-    demand: Floats
+    chosen: Ints  # the nodes of the last placement; on shared nodes, its tasks
+    extra: Ints  # nodes free at the shadow time beside the reservation of EASY's head
+    limited: Ints  # free nodes, or flags of blocked groups, in a dispatch pass
+    mark: Ints  # flags of groups that a placement rule has visited
+    cluster_sum: Ints  # per cluster: its free or usable nodes
+    demand: Floats  # per cluster: the bandwidth that a job needs on its uplink
 
 
 @by_reference
 class PoolsLeft(NamedTuple):
-    """How much of every pool is left, and what plans say of it."""
+    """What is left of each pool, now and in plans."""
 
-    free: Ints
-    extra: Ints  # beside the reservation of EASY's head
-    held: Ints  # 1: a job that waits under local queues holds it
+    free: Ints  # now
+    extra: Ints  # at the shadow time, beside the reservation of EASY's head
+    held: Ints  # 1: a waiting job blocks it for the jobs behind, in a pass over local queues
     planned: Ints  # pool x breakpoint of the profile
 
 
 @by_reference
 class Waiting(NamedTuple):
-    """Who is yet to become eligible, and who has joined the queue."""
+    """The conditions of jobs that are not eligible yet, and the jobs that have joined the queue.
 
-    open: Ints  # job: how many conditions
-    submitted: Floats  # job: its submit, as recorded where it is not known yet
-    moment: Floats  # job: the latest of its submit, its earliest start and the conditions that hold
+    It is empty if Precedence is empty.
+    """
+
+    open: Ints  # per job: conditions that are not met yet
+    submitted: Floats  # per job: its submit; t0 while that is not known, as it follows another job's end
+    moment: Floats  # per job: the time from which it is eligible, by all that is known so far
     number: Ints  # indexed by WaitingNumber
-    timer: Ints  # heap of jobs that time alone makes eligible, by (moment, submit, id)
-    joined: Ints  # the jobs that have joined the queue, in their order
-    begun: Ints  # job, 1: it has started before
-    doomed: Ints  # scratch: jobs that can never start, whose followers are yet to be told
+    timer: Ints  # heap of jobs that wait for time alone, by (moment, submit, id)
+    joined: Ints  # the jobs that have joined the queue, in order of joining
+    begun: Ints  # per job, 1: it has started at least once
+    doomed: Ints  # scratch: jobs that can never start, so that their followers cannot either
 
 
 @by_reference
 class Limited(NamedTuple):
-    """What is left within limits, and who waits for them."""
+    """What limits leave to further jobs, and the jobs that wait for them; empty without limits."""
 
-    left: Ints  # counter
-    kind: Ints  # job: its kind, or -1, as in Limits
-    over: Ints  # kind: of how many counters its jobs would take more than is left
-    waiting: Ints  # kind: jobs that are queued
+    left: Ints  # per counter: how much more jobs may take
+    kind: Ints  # per job: its kind, or -1, as in Limits
+    over: Ints  # per kind: counters of which a job takes more than is left; above 0, the kind is over a limit
+    waiting: Ints  # per kind: its queued jobs
     sleepers: ParkedJobs
 
 
 @by_reference
 class Closed(NamedTuple):
-    """What closures leave, now and at the lookouts to come, as planners see it."""
+    """The state of the closures: how far they have been processed, and the nodes that they leave free.
+
+    A lookout is a time at which closures begin: see Calendar.
+    """
 
     number: Ints  # indexed by ClosedNumber
-    owed: Ints  # group: nodes that belong to a closure as soon as whoever holds them ends
-    left: Ints  # lookout x group: what is free then of what runs now, below 0 where more is held
-    low: Ints  # group: scratch
-    head: Ints  # group: what EASY's head holds in its reservation
-    head_until: Floats  # [0]: its planned end
-    beyond: Ints  # group: what is left, below 0 where closures overlap, where the profile ends
-    back: Ints  # group: how much more than `left` the jobs see whose queue is gone over
+    owed: Ints  # per group: nodes that close as soon as jobs release them
+    left: Ints  # lookout x group: nodes that known closures and running jobs leave then; negative if jobs hold more
+    low: Ints  # per group: scratch
+    head: Ints  # per group: nodes reserved for EASY's head
+    head_until: Floats  # [0]: the planned end of that reservation
+    beyond: Ints  # per group: free nodes at the end of the profile; negative if closures take more than there are
+    back: Ints  # per group: what jobs of the queue that is scanned see free beyond `left`; 0 for the general queue
     time: Floats  # indexed by ClosedTime
-    holder: Ints  # group: the reservation that has it now, or -1
-    last_end: Floats  # [0]: when a run last ended, [1]: what capacity had been lost by then
+    holder: Ints  # per group: the reservation that has it now, or -1
+    last_end: Floats  # [0]: when a run last ended; [1]: the node-seconds of capacity lost until then
 
 
 @by_reference
 class Lost(NamedTuple):
-    """Runs that came to nothing, in their order, and what they held; without downtimes that take nodes of no size."""
+    """The lost runs, in order of their ends: runs without result, because a downtime took their nodes.
+
+    Columns with one entry per run are empty if no downtime takes nodes from jobs.
+    """
 
     number: Ints  # indexed by LostNumber
-    job: Ints
-    requeued: Ints  # 1: the job was queued again, 0: it was killed
+    job: Ints  # per run
+    requeued: Ints  # per run, 1: the job was queued again; 0: it was killed
     start: Floats
     end: Floats
-    counts: Ints  # run x group
-    seconds: Floats  # node-seconds of each group, of all
-    until: Floats  # [0]: when the last of them ended
-    more: Floats  # [0]: joules beyond those that the groups' busy watts make
+    counts: Ints  # run x group: nodes, or tasks on shared nodes
+    seconds: Floats  # per group: the sum of `counts` times seconds over all lost runs
+    until: Floats  # [0]: the end of the last one; -inf if there is none
+    more: Floats  # [0]: the joules of lost runs beyond those at the groups' busy watts
 
 
 @by_reference
 class Draw(NamedTuple):
-    """Scratch: the running jobs and the nodes of a group, of which a downtime hits some."""
+    """Work space for a downtime that hits nodes of a group at random; empty if no downtime does."""
 
-    job: Ints
-    hit: Ints  # 1: one of its nodes
-    node: Ints  # whose it is, by the place of the job
+    job: Ints  # the running jobs on nodes of the group, in start order
+    hit: Ints  # per entry of `job`, 1: one of its nodes is hit
+    node: Ints  # per node: the index in `job` of the job on it, -1 if it is free
 
 
 @by_reference
 class ExtraState(NamedTuple):
-    """What the loop knows of the extras."""
+    """The state of the optional features; the arrays of a feature that is not in use are empty."""
 
     pools: PoolsLeft
     waiting: Waiting
@@ -356,46 +380,46 @@ class ExtraState(NamedTuple):
 
 @by_reference
 class State(NamedTuple):
-    """Everything the event loop knows between two calls."""
+    """The complete state of a run, from which the event loop continues at its next call."""
 
     counter: Ints  # indexed by Counter
     clock: Floats  # indexed by Clock
-    start: Floats
-    finish: Floats
-    planned_end: Floats
-    counts: Ints
-    shortest: Floats  # shortest possible planned duration
+    start: Floats  # per job; NaN before its start; a cancelled or held job has one, so that scans skip it
+    finish: Floats  # per job: when it ends by its present rate; NaN before its start
+    planned_end: Floats  # per job: when plans expect its end
+    counts: Ints  # job x group: its nodes; on shared nodes, its tasks
+    shortest: Floats  # per job: its shortest possible planned duration
     rates: Rates
     heap: Heap
     ends: Ends
-    free: Ints
-    load: Floats
+    free: Ints  # per group: free nodes; on shared nodes a large number, as `work` has the free resources
+    load: Floats  # per cluster: the bandwidth that jobs need on its uplink
     queue: Queue
-    backfill: Queue
+    backfill: Queue  # the jobs in the order of backfilling; `queue` itself if that is the same
     classes: Classes  # of the queue that is scanned
     profile: Profile
     packing: Packing
     scratch: Scratch
     extras: ExtraState | None
-    work: Work | None = None  # what is free on shared nodes, and what jobs hold there; None where nodes are counted
+    work: Work | None = None  # what is free on shared nodes, and what jobs hold; None if jobs do not share nodes
 
 
 @by_reference
 class RunningJobs(NamedTuple):
-    """The jobs that run at `time`, in start order: what another run can start from.
+    """The jobs that run at `time`, in start order, with all that another run needs to start from there.
 
     Parameters
     ----------
     time
-        The instant.
+        The time, in seconds.
     rows
         The rows of the jobs in the workload.
     start, finish, planned_end
-        When each started, when it will end as things are, and when plans expect its end.
+        When each job started, when it will end at its present rate, and when plans expect its end.
     counts
-        Jobs × groups: the nodes that each holds.
+        Jobs × groups: the nodes that each job holds.
     tc, work_left, estimate_left, since
-        What is left of each job, as a run that goes on needs it.
+        The rate and the remaining work of each job, as in `Rates`.
 
     Examples
     --------
@@ -417,6 +441,6 @@ class RunningJobs(NamedTuple):
     counts: Ints
 
     def renumbered(self, rows: Ints) -> RunningJobs:
-        """Return the same jobs as rows of a workload that was taken as `rows` from this one."""
+        """Return the same jobs with their rows in a smaller workload, which consists of these `rows` of this one."""
         place = {int(row): k for k, row in enumerate(rows)}
         return self._replace(rows=np.array([place[int(row)] for row in self.rows], dtype=np.int64))

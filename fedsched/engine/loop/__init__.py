@@ -1,4 +1,4 @@
-"""The event loop: the next instant, what happens at it, and the dispatch pass that follows.
+"""The event loop: it finds the next instant, processes its events, and then does a dispatch pass.
 
-A Problem, a Plan and a State come in. The State is advanced in place.
+Its functions take a Problem, a Plan and a State, and change the State in place.
 """

@@ -1,4 +1,7 @@
-"""The event loop: resumable, and the only source of every schedule (docs/readings 1 to 4)."""
+"""The event loop, which makes every schedule and can be interrupted and continued at any instant [1 to 4].
+
+Numbers in brackets are those of docs/readings.
+"""
 
 from __future__ import annotations
 
@@ -40,14 +43,14 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Plan, Problem, State
     from fedsched.engine.shared_nodes.arrays import Sharing, Work
 
-UNCOUNTED = constant(1 << 40)  # free nodes of each group where jobs share nodes: the store of shared nodes counts
+UNCOUNTED = constant(1 << 40)  # free nodes of each group if jobs share nodes: `State.work` has the true amounts
 
 
 @part
 def set_out(problem: Problem, plan: Plan, state: State) -> None:
-    """Set the state to t0: nothing queued, the running jobs of the problem on their nodes.
+    """Set the state to t0: no job is queued, and the problem's running jobs hold their nodes.
 
-    The rows of running jobs (start, finish, planned end, time cost, work left, counts) must be set already.
+    The caller has set start, finish, planned end, rate, remaining work and nodes (`counts`) of the running jobs.
     """
     counter, clock = state.counter, state.clock
     counter[:] = 0
@@ -80,7 +83,7 @@ def set_out(problem: Problem, plan: Plan, state: State) -> None:
         queues.begin(state.backfill, plan.backfill_order, plan.backfill_key)
     limits.reset(problem.extras, state.extras, plan, state)
     if problem.sharing is not None:
-        limits.stop_parking(problem.extras, state.extras, state)  # shared nodes group waiting jobs by themselves
+        limits.stop_parking(problem.extras, state.extras, state)  # scans skip jobs by kind (shared_nodes/line.py)
     for j in problem.running:
         state.rates.processing[j] = slowest(problem.groups, state.counts[j])
         hold_from_begin(problem.sharing, state.work, j)
@@ -108,13 +111,13 @@ def _free_all_nodes(sharing: Sharing | None, work: Work | None, problem: Problem
 
 @kernel
 def begin(problem: Problem, plan: Plan, state: State) -> None:
-    """Set the state to t0, as `set_out` does."""
+    """Set the state to t0, as `set_out` does; this function can be called from Python."""
     set_out(problem, plan, state)
 
 
 @inlined
 def _dispatch(problem: Problem, plan: Plan, state: State) -> None:
-    # One dispatch pass.
+    # Does one dispatch pass.
     if problem.same_time == SameTime.SEQUENTIAL:
         release_pending(problem, state)
     _pass_over_queues(problem.sharing, state.work, problem, plan, state)
@@ -135,10 +138,12 @@ def _pass_over_queues(
 
 @kernel
 def run(problem: Problem, plan: Plan, state: State, limit: int, until: float) -> int:
-    """Advance by up to `limit` instants (events, in the sequential reading), none after `until`; return a Status.
+    """Advance by up to `limit` instants (single events in the sequential reading), none after `until`; return a Status.
 
-    A state that asks for plans stops between the events of an instant and its pass, where some queued job is no
-    larger than what is free: the pass follows with the next call, by the plan that is given then.
+    DONE: all jobs have finished. PAUSED: the next instant is after `until`. STUCK: no event is to come, so the other
+    jobs can never start. MORE: `limit` is reached. ASKED: the state asks for plans (`Counter.ASKS`), the events of an
+    instant are processed, and some queued job needs no more nodes than are free. The next call does the pass of that
+    instant, by the plan that it is given.
     """
     counter = state.counter
     jobs = problem.arrival.size + problem.running.size
@@ -163,16 +168,17 @@ def run(problem: Problem, plan: Plan, state: State, limit: int, until: float) ->
 
 @inlined
 def run_greedily(problem: Problem, plan: Plan, state: State, spare: float) -> int:
-    """Go on by `greedy`, in batches, until all ends are known; return a Status.
+    """Continue by the greedy rule, in the batch reading, until all ends are known; return a Status.
 
-    It is MORE as soon as beyond `spare` node-seconds were idle while jobs waited: what remains would end too late.
+    DONE: all jobs have started, and their ends cannot change. MORE: more than `spare` node-seconds were idle while jobs
+    waited, so the last job would end too late. STUCK: no event is to come.
     """
     counter, jobs = state.counter, problem.arrival.size
     idle = 0.0
     while counter[Counter.FINISHED] < jobs:
         waits = counter[Counter.QUEUED] > 0
         if not waits and counter[Counter.ARRIVED] == jobs and counter[Counter.SPANNING] == 0:
-            return Status.DONE  # nothing can change any more
+            return Status.DONE  # no job waits or is to come, and no uplink load can change an end
         time = next_time(problem, state)
         if time == np.inf:
             return Status.STUCK
@@ -189,7 +195,7 @@ def run_greedily(problem: Problem, plan: Plan, state: State, spare: float) -> in
 
 @kernel
 def first_unplaceable(problem: Problem, plan: Plan, state: State) -> int:
-    """Return the first job that could not be placed on the empty federation, or -1."""
+    """Return the first job that cannot be placed on the empty federation, or exceeds a limit there; -1 if none does."""
     for g in range(state.free.size):
         state.free[g] = problem.groups.nodes[g]
     state.load[:] = 0.0

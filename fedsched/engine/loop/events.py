@@ -1,4 +1,7 @@
-"""The next instant, and what happens at it before its pass: cancellations, holds, finishes, submits, eligibilities."""
+"""The time of the next event, and the events of an instant: all that happens at it before its dispatch pass.
+
+Events are cancellations, holds, finishes, downtimes, submits, jobs that become eligible, and changes of power caps.
+"""
 
 from __future__ import annotations
 
@@ -33,10 +36,7 @@ if TYPE_CHECKING:
 
 @inlined
 def next_time(problem: Problem, state: State) -> float:
-    """Return when a job next ends, is submitted, eligible, held or cancelled, nodes close or open, a cap changes.
-
-    It is never before now, and infinite where none does.
-    """
+    """Return the time of the next event: now at the earliest, and infinite if no event is to come."""
     time = _next_but_caps(problem, state)
     time = min(time, power_caps.next_step(more_than_closing(problem.extras), state.extras, state))
     return max(time, state.clock[Clock.NOW])
@@ -92,7 +92,7 @@ def _join(problem: Problem, plan: Plan, state: State, j: int, mend: bool) -> Non
 
 @part
 def _join_with_extras(problem: Problem, plan: Plan, state: State, j: int, mend: bool) -> None:
-    # With extras this is long: as a part it is compiled once, and not into each of its callers.
+    # With optional features this is long: as a part it is compiled once, not into each of its callers.
     _enter_queue(problem, plan, state, j, mend)
 
 
@@ -134,7 +134,7 @@ def _join_all_that_are_due(problem: Problem, plan: Plan, state: State) -> None:
 def _join_next(
     extras: Extras | None, extra_state: ExtraState | None, problem: Problem, plan: Plan, state: State
 ) -> None:
-    # Whoever is first on the timer joins.
+    # The first job on the timer joins the queue.
     if extras is None or extra_state is None:
         return
     j = dependencies.pop_due(extra_state, problem.arrival_rank)
@@ -146,7 +146,11 @@ def _join_next(
 
 @inlined
 def arrive_all(problem: Problem, plan: Plan, state: State) -> int:
-    """Let every job submitted by now join the queue; where they are many the trees are mended once."""
+    """Process all submits until now; return how many there are.
+
+    A submitted job joins the queue unless it still waits for a condition or was cancelled. If there are many submits,
+    the inner nodes of the queue's trees are recomputed only once, after the last.
+    """
     now = state.clock[Clock.NOW]
     first = state.counter[Counter.ARRIVED]
     last = first
@@ -164,7 +168,12 @@ def arrive_all(problem: Problem, plan: Plan, state: State) -> int:
 
 @inlined
 def take_events(problem: Problem, plan: Plan, state: State, time: float) -> None:
-    """Let happen what happens at an instant before its pass."""
+    """Move the clock to `time` and process events of this instant, before its dispatch pass.
+
+    In the batch reading these are all events of the instant. In the sequential reading they are all of its
+    cancellations, holds, and changes of caps and nodes. If no caps or nodes change, the next submit, eligible job or
+    finish follows.
+    """
     counter = state.counter
     more, changed, cancelled = more_is(problem.extras), False, False
     if more:

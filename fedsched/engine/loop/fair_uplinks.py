@@ -1,4 +1,4 @@
-"""Uplinks shared max-min fairly among the jobs that are spread over clusters [59]."""
+"""Max-min fair sharing of uplinks among the jobs that communicate between clusters [59]."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from fedsched.core.jit import inlined, part
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Floats, Ints
 
-RISING = np.float64(0.0)
+RISING = np.float64(0.0)  # the share of a job while it may still rise
 
 
 @part
 def share_fairly(uplink: Floats, spanning: Ints, count: int, demand: Floats, level: Floats, share: Floats) -> None:
-    """Fill each job's share of what it would send; `level` is scratch, of an entry an uplink."""
+    """Fill `share` for the first `count` jobs of `spanning`: the fraction of its demand that each can send, up to 1.
+
+    `demand` (job x cluster) and `uplink` are bandwidths. `level` is scratch, with one entry per uplink.
+    """
     rising = count
     for i in range(count):
         share[spanning[i]] = RISING
@@ -43,7 +46,7 @@ def share_fairly(uplink: Floats, spanning: Ints, count: int, demand: Floats, lev
 
 @inlined
 def _fill_levels(uplink: Floats, spanning: Ints, count: int, demand: Floats, level: Floats, share: Floats) -> None:
-    # How far those who rise may come on each uplink; infinite where none of them uses it.
+    # Fills the rate up to which rising jobs may send on each uplink; infinite if none of them uses it.
     for k in range(level.size):
         taken, slope = 0.0, 0.0
         for i in range(count):

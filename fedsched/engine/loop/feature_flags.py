@@ -1,8 +1,8 @@
-"""Whether anything beyond the plain model but nodes that close is in use: if not, kernels are compiled without it.
+"""A compile-time flag: whether optional features other than closures are in use.
 
-What is not in use has arrays of no size, and each part of the engine looks at its own. At an event, a start or an end
-these looks are many: where only nodes close, all parts but the calendar find no extras, as on a plain machine, and the
-compiler leaves them out.
+The arrays of a feature that is not in use are empty, and each module of the engine checks those of its own feature.
+Each event, start and end makes many such checks. If closures are the only feature, all other modules get None for the
+extras, and the compiler leaves their code out. Tiers and tasks per node count as closures here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MORE = constant(1)
 
 
 def as_used(extras: Extras) -> Extras:
-    """Return extras that say whether more of them is in use than nodes that close."""
+    """Return the extras with the flag `more` set: 1 if other features than closures are in use, else None."""
     of_jobs = extras.precedence.conditions.size + extras.cancellations.job.size + extras.holds.first.size
     of_queues = extras.limits.amount.size + extras.reserved.of_job.size + extras.moldable.which.size
     of_machines = extras.pools.amount.size + extras.ceilings.period.size + extras.saving.timeout.size
@@ -27,11 +27,11 @@ def as_used(extras: Extras) -> Extras:
 
 @unless_none("more")
 def more_than_closing(extras: Extras | None) -> Extras | None:
-    """Return the extras, or None where nodes close and nothing else is in use."""
+    """Return the extras; None if there are none, or closures are the only feature in use."""
     return None if extras is None or extras.more is None else extras
 
 
 @inlined
 def more_is(extras: Extras | None) -> bool:
-    """Return whether anything is in use but nodes that close."""
+    """Return whether optional features other than closures are in use."""
     return more_than_closing(extras) is not None

@@ -1,4 +1,4 @@
-"""Integrals over time: what lasts between two events, added up as the clock goes on."""
+"""Metrics that are summed up over time: lost capacity and saturated uplinks, added whenever the clock moves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 @inlined
 def go_on(extras: Extras | None, state: State, time: float) -> None:
-    """Move the clock, and every integral with it: the only place where time passes."""
+    """Move the clock to `time`, and add the time passed to every integral; only this function moves the clock.
+
+    Capacity is lost while nodes are free and some queued job needs no more nodes than these.
+    """
     counter, clock = state.counter, state.clock
     elapsed = time - clock[Clock.NOW]
     if elapsed > 0.0:
@@ -33,7 +36,7 @@ def go_on(extras: Extras | None, state: State, time: float) -> None:
 
 @kernel
 def integrals(problem: Problem, state: State) -> Integrals:
-    """Return what has been added up until now."""
+    """Return the metrics summed up until now; in a finished run, lost capacity counts until jobs last ran."""
     clock = state.clock
     until, lost = clock[Clock.NOW], clock[Clock.LOST_NODE_SECONDS]
     if state.counter[Counter.FINISHED] == problem.arrival.size + problem.running.size:
@@ -48,7 +51,10 @@ def integrals(problem: Problem, state: State) -> Integrals:
 
 @inlined
 def lost_share(state: ExtraState | None, t0: float, nodes: int) -> float:
-    """Return the share of the machine's capacity that had been lost when the last run ended."""
+    """Return the share of the machine's node-seconds that was lost from `t0` to the last end of a run.
+
+    It is 0 without optional features, and if no run has ended after `t0`.
+    """
     if state is None:
         return 0.0
     elapsed = state.closed.last_end[0] - t0

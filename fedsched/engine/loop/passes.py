@@ -1,4 +1,4 @@
-"""A pass over one queue, by the plan's dispatch rule."""
+"""A dispatch pass over one queue, by the plan's dispatch rule."""
 
 from __future__ import annotations
 
@@ -18,14 +18,17 @@ if TYPE_CHECKING:
 
 @inlined
 def may_start_some(plan: Plan, state: State) -> bool:
-    """Return whether a pass may start anybody, or has a plan to keep."""
+    """Return whether a dispatch pass is needed: some queued job needs no more nodes than are free.
+
+    Conservative backfilling always needs a pass, as it keeps a plan.
+    """
     nothing_fits = state.counter[Counter.QUEUED] == 0 or state.queue.tasks[1] > state.counter[Counter.FREE]
     return not nothing_fits or plan.dispatch == Dispatch.CONSERVATIVE
 
 
 @inlined
 def sort_queues(problem: Problem, plan: Plan, state: State) -> None:
-    """Sort the queues whose orders change with time."""
+    """Sort the queue and the backfill queue, if their orders change with time."""
     now = state.clock[Clock.NOW]
     queues.sort(problem, state, state.queue, plan.order_key, now)
     if plan.separate_backfill:
@@ -34,7 +37,7 @@ def sort_queues(problem: Problem, plan: Plan, state: State) -> None:
 
 @inlined
 def pass_over(problem: Problem, plan: Plan, state: State) -> None:
-    """Go over a queue that is sorted."""
+    """Do a dispatch pass over a queue that is sorted."""
     if plan.dispatch == Dispatch.STRICT:
         start_from_head(problem, plan, state)
     elif plan.dispatch == Dispatch.GREEDY:
@@ -49,5 +52,5 @@ def pass_over(problem: Problem, plan: Plan, state: State) -> None:
 
 @part
 def pass_over_apart(problem: Problem, plan: Plan, state: State) -> None:
-    """Go over a reservation's queue."""
+    """Do a dispatch pass over a reservation's queue: `pass_over`, compiled once, not into its caller."""
     pass_over(problem, plan, state)

@@ -1,4 +1,4 @@
-"""Running jobs: the heap of finishes, the list of planned ends, and the rates of jobs that share uplinks."""
+"""Running jobs: their finishes, planned ends and rates, and what changes as a job starts or ends."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _sink(heap: Heap, place: int, size: int, time: float, j: int) -> None:
 
 @inlined
 def pop_finish(state: State) -> int:
-    """Take the job with the earliest finish (then the earliest start) off the heap."""
+    """Remove the job with the earliest finish from the heap and return it; of equal ones, the first to start."""
     heap = state.heap
     j = heap.job[0]
     size = state.counter[Counter.RUNNING] - 1
@@ -73,7 +73,7 @@ def pop_finish(state: State) -> int:
 
 @inlined
 def take_off(state: State, j: int) -> None:
-    """Take a running job off the heap, wherever it stands."""
+    """Remove a running job from the heap, at any place in it."""
     heap, place = state.heap, state.heap.place[j]
     size = state.counter[Counter.RUNNING] - 1
     state.counter[Counter.RUNNING] = size
@@ -88,7 +88,7 @@ def take_off(state: State, j: int) -> None:
 
 @inlined
 def _first_before(ends: Ends, size: int, time: float) -> int:
-    # The first place whose planned end is earlier than `time`; the list runs from the latest to the earliest.
+    # Returns the first place with a planned end before `time`; the list is sorted from the latest to the earliest.
     low, high = 0, size
     while low < high:
         middle = (low + high) >> 1
@@ -121,7 +121,7 @@ def _remove_end(ends: Ends, size: int, time: float, j: int) -> None:
 
 @inlined
 def sum_loads(uplink: Floats, spanning: Ints, count: int, demand: Floats, load: Floats) -> int:
-    """Sum every uplink's load anew over the co-allocated jobs, in start order (eq. 1.3); return how many saturate."""
+    """Sum the load of every uplink over the spanning jobs, in start order (eq. 1.3); return how many are saturated."""
     clusters = load.size
     for k in range(clusters):
         load[k] = 0.0
@@ -148,7 +148,7 @@ def _communication_slowdown(uplink: Floats, load: Floats, demand: Floats, j: int
 
 @inlined
 def update_rates(problem: Problem, state: State) -> None:
-    """Bring loads, rates and finishes up to date after starts or ends of co-allocated jobs."""
+    """Update loads, rates and finishes if jobs that communicate between clusters have started or ended."""
     if state.counter[Counter.LOADS_STALE] == 1:
         _update_stale_rates(problem, state)
 
@@ -167,7 +167,7 @@ def _update_stale_rates(problem: Problem, state: State) -> None:
         first = counter[Counter.SPANNING_FIXED]
     counter[Counter.SPANNING_FIXED] = spanning
     if before == 0 and after == 0:
-        return  # every job ran, and runs, at its uncontended rate
+        return  # no uplink was or is saturated: all rates stay the same
     fair = problem.saturation == Saturation.FAIR and after > 0
     if fair:
         share_fairly(uplink, rates.spanning, spanning, rates.demand, state.scratch.demand, rates.share)
@@ -202,7 +202,7 @@ def _update_stale_rates(problem: Problem, state: State) -> None:
 
 @inlined
 def release(problem: Problem, state: State, j: int) -> None:
-    """Free what a job holds."""
+    """Release all that a job holds: nodes, and its part of pools, limits and power caps."""
     extras = problem.extras
     for g in range(state.free.size):
         used = state.counts[j, g]
@@ -225,7 +225,10 @@ def _release_extras(extras: Extras | None, state: State, j: int) -> None:
 
 @inlined
 def enter(problem: Problem, state: State, j: int) -> None:
-    """Enter a job whose counts and times are set among the running ones."""
+    """Add a job to the running jobs: it takes its nodes, and its part of pools, limits and power caps.
+
+    Its nodes (`counts`) and times must be set.
+    """
     counter = state.counter
     for g in range(state.free.size):
         used = state.counts[j, g]
@@ -270,7 +273,10 @@ def _take_extras(extras: Extras | None, state: State, j: int) -> None:
 
 @inlined
 def vacate(problem: Problem, state: State, j: int) -> None:
-    """Let a job that has just been taken off the heap give back all that it holds."""
+    """Release all that a job holds, and remove it from the planned ends and from the jobs that load uplinks.
+
+    The job has just been removed from the heap of finishes.
+    """
     counter = state.counter
     downtimes.note_end(state.extras, state.clock)
     if counter[Counter.TRACK_ENDS] == 0:
@@ -295,14 +301,17 @@ def vacate(problem: Problem, state: State, j: int) -> None:
 
 @inlined
 def ends_as_planned(state: State, j: int) -> None:
-    """Note that a job has ended, or is counted so: a conservative plan falls if that is not when it was planned to."""
+    """Note that a job ends now; the kept conservative plan becomes invalid if another end was planned."""
     if state.planned_end[j] != state.clock[Clock.NOW]:
         state.counter[Counter.PLAN_HOLDS] = 0
 
 
 @part
 def release_pending(problem: Problem, state: State) -> None:
-    """Count what jobs hold that end now, as planned or later, as free although their event is pending [3]."""
+    """Release what jobs hold if they end now, not before their planned ends, but their events are pending [3].
+
+    Only in the sequential reading can the finish of a job be pending during a pass.
+    """
     now = state.clock[Clock.NOW]
     place = state.counter[Counter.ENDS] - 1
     while place >= 0 and state.ends.time[place] <= now:

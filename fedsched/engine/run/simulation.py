@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time as clock
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -165,6 +165,8 @@ class Simulation:
     True
     """
 
+    _again: Callable[[], Simulation] | None  # makes this run anew
+
     def __init__(
         self,
         workload: Workload,
@@ -182,6 +184,9 @@ class Simulation:
         if running is not None:
             set_running(state, running.rows, running)
         self._begin(workload, federation, problem, plan, state, reading, description)
+        self._again = partial(
+            Simulation, workload, federation, problem, plan, reading=reading, description=description, running=running
+        )
 
     def _begin(
         self,
@@ -198,12 +203,13 @@ class Simulation:
         self.reading, self.description = reading, description
         begin(problem, plan, state)
         self.planner: Planner | None = None
+        self._again = None
         self._own_row = self.plan.cap_row  # each job's row of caps without those of a planner
         self._planned_rows = len(self.plan.caps)  # rows of caps from here on are the planner's
         self._jobs = self.problem.arrival.size + self.problem.running.size  # others wait for what cannot happen
         self._over = False  # True: nothing more can happen, but closures or power caps keep jobs from ever starting
         self._all_started = 0  # the number of the first arrivals that have all started
-        self._all_stay = not takes_nodes(federation) and workload.held is None  # no started job is queued again
+        self.all_stay = not takes_nodes(federation) and workload.held is None  # no started job is queued again
         self._slice = 64
 
     @cached_property
@@ -288,7 +294,7 @@ class Simulation:
         if self.problem.extras is not None and (of_job := self.problem.extras.reserved.of_job).size:
             waits &= of_job[arrived] < 0
         places = np.flatnonzero(waits)
-        if self._all_stay:
+        if self.all_stay:
             self._all_started += int(places[0]) if places.size else arrived.size
         return arrived[places]
 
@@ -402,7 +408,13 @@ class Simulation:
             until=np.inf if self.done else self.time,
             promises=self._promises(),
             notes=notes,
+            replay=self.replay,
         )
+
+    @property
+    def replay(self) -> Callable[[], Simulation] | None:
+        """Return a function that makes this run anew, at its begin; None if a planner has changed the plan."""
+        return None if self.planner is not None else self._again
 
     def _promises(self) -> Promises | None:
         """Return when each job got its nodes, if nodes may have to boot before a job starts; else None."""

@@ -1,5 +1,5 @@
-"""The store of shared nodes: what is free on each node, what jobs hold there, and which waiting jobs fit.
+"""Nodes that several jobs share: what is free on each node, what jobs hold there, and which waiting jobs fit [55].
 
-Compiled parts of the event loop: they run where `Problem.sharing` is given, in place of counts of free nodes per group.
-It takes a problem, a plan and a state; it changes the state's `work`.
+These are compiled parts of the event loop. If `Problem.sharing` is None, jobs do not share nodes, and the loop counts
+free nodes per group instead. Functions take a problem, a plan and a state, and change `State.work`.
 """

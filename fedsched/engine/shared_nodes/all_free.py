@@ -1,4 +1,4 @@
-"""What fits while all nodes are free, and the begin of a run: all nodes are free but for jobs that run at t0 [36]."""
+"""What fits while all nodes are free, and the state of the nodes as a run begins or is resumed [36]."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NO_JOB = constant(-1)
 
 @inlined
 def begin(problem: Problem, state: State, sharing: Sharing, work: Work) -> None:
-    """Free all nodes, and close those that downtimes have closed by t0; no job waits."""
+    """Reset for a run: all nodes are free, no job waits, and downtimes are processed until t0."""
     work.number[:] = 0
     line.begin(work)
     open_all(sharing, work.now)
@@ -32,10 +32,13 @@ def begin(problem: Problem, state: State, sharing: Sharing, work: Work) -> None:
 
 @kernel
 def first_unfit(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work) -> int:
-    """Return the first job that fits on no nodes even while all are free, or -1."""
+    """Return the first job that does not fit even while all nodes are free; -1 if each job fits.
+
+    Of jobs of one kind only the first is tested.
+    """
     state.load[:] = 0.0
     open_all(sharing, work.now)
-    tested = work.bound  # kind: 1 where one of it was tried
+    tested = work.bound  # scratch, per kind, 1: one of its jobs has been tested
     tested[:] = 0
     for j in problem.arrival:
         kind = sharing.kinds.of_job[j]
@@ -48,9 +51,10 @@ def first_unfit(problem: Problem, plan: Plan, state: State, sharing: Sharing, wo
 
 @kernel
 def first_over(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work) -> int:
-    """Return the first job that is given nodes, while all are free, that are too many or too few of them, or -1.
+    """Return the first job that gets too many or too few nodes while all nodes are free; -1 if there is none.
 
-    Each fits while all nodes are free.
+    The bounds are those of limits and of the job's partition. `Number.FOUND` is then the number of nodes that the job
+    gets. Every job must fit while all nodes are free: see `first_unfit`.
     """
     state.load[:] = 0.0
     open_all(sharing, work.now)
@@ -72,7 +76,10 @@ def first_over(problem: Problem, plan: Plan, state: State, sharing: Sharing, wor
 
 @kernel
 def rooms(sharing: Sharing, work: Work, room: Ints) -> None:
-    """Fill how many tasks of each kind fit on each group while all nodes are free, or enough where there is one."""
+    """Fill `room` (kind x group): how many tasks of a kind fit on a group while all nodes are free.
+
+    If there is one group, counting stops as soon as all tasks of a job fit.
+    """
     open_all(sharing, work.now)
     for kind in range(room.shape[0]):
         measure_room(sharing, work.now, kind, room[kind])
@@ -80,7 +87,7 @@ def rooms(sharing: Sharing, work: Work, room: Ints) -> None:
 
 @kernel
 def take_up(state: State, sharing: Sharing, work: Work) -> None:
-    """Let what jobs that run hold be taken, and all else be free, as a run goes on of which no more is known."""
+    """Set what is free on the nodes of a resumed run: running jobs hold what `work.held` says, all else is free."""
     open_all(sharing, work.now)
     counted.open_all(sharing, work)
     for place in range(state.counter[Counter.RUNNING]):

@@ -1,4 +1,4 @@
-"""What jobs hold on shared nodes: taken at t0, given back as they end, and kept of runs that are lost."""
+"""Allocations on shared nodes: those of jobs that run at t0, their release, and a record of those of lost runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @inlined
 def give_back(sharing: Sharing | None, work: Work | None, j: int) -> None:
-    """Free what a job holds on shared nodes; do nothing where nodes are counted."""
+    """Release what a job holds on shared nodes; do nothing if jobs do not share nodes."""
     if sharing is None or work is None:
         return
     _give_back(sharing, work, j)
@@ -24,14 +24,14 @@ def give_back(sharing: Sharing | None, work: Work | None, j: int) -> None:
 
 @part
 def _give_back(sharing: Sharing, work: Work, j: int) -> None:
-    stock.give_back(sharing, work, work.now, j)
+    stock.give_back(sharing, work.held, work.now, j)
     counted.give_back(sharing, work, j)
     stock.note_freed(work, j)
 
 
 @inlined
 def hold_again(sharing: Sharing, work: Work, j: int) -> None:
-    """Take what a job holds, by `work.held`, from the free nodes."""
+    """Take what a job holds, as `work.held` says, from what is free."""
     held, number = work.held, work.number
     number[Number.FOUND], number[Number.FOUND_DEVICES] = held.pieces[j], held.devices[j]
     stock.take(sharing, work, work.now, sharing.kinds.of_job[j], held.first[j], held.first_device[j])
@@ -40,7 +40,7 @@ def hold_again(sharing: Sharing, work: Work, j: int) -> None:
 
 @inlined
 def hold_from_begin(sharing: Sharing | None, work: Work | None, j: int) -> None:
-    """Take the nodes that a job has at t0, by `work.present`; do nothing where nodes are counted."""
+    """Allocate to a job that runs at t0 what `work.present` says; do nothing if jobs do not share nodes."""
     if sharing is None or work is None:
         return
     held, present, number = work.held, work.present, work.number
@@ -60,7 +60,10 @@ def hold_from_begin(sharing: Sharing | None, work: Work | None, j: int) -> None:
 
 @inlined
 def keep_lost(extra_state: ExtraState, work: Work | None, j: int) -> None:
-    """Note what a job held whose run is lost now, in the next row of lost runs; the pieces stay where they are."""
+    """Record in the next row of `work.gone` what a job holds, because its run is lost now.
+
+    The entries of `work.held` stay where they are. Do nothing if jobs do not share nodes.
+    """
     if work is None:
         return
     run, gone, held = extra_state.lost.number[LostNumber.RUNS], work.gone, work.held

@@ -1,4 +1,7 @@
-"""What the loop of shared nodes works on beside the engine's own arrays: nodes, kinds of jobs, and what is free."""
+"""The arrays for nodes that jobs share: Sharing (nodes and kinds of jobs, read-only) and Work (what is free and held).
+
+They come in addition to those of arrays/structs.py. "Per node", "per kind" and so on mean one entry for each.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,11 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-WHOLE = constant(1000)  # thousandths of a GPU
+WHOLE = constant(1000)  # a whole GPU, in thousandths
 
 
 class Choice(IntEnum):
-    """Which nodes of a group come first."""
+    """Rules for the order in which the nodes of a group are taken: see `CHOICES` in engine/sharing/noun.py."""
 
     FIRST = 0
     BEST = 1
@@ -26,103 +29,116 @@ class Choice(IntEnum):
     PACK = 3
     SPREAD = 4
     BLOCK = 5
-    GAINED = 6  # of a reservation: where the fewest tasks fit now
+    GAINED = 6  # for the head's reservation only: nodes on which the fewest of its tasks fit now come first
 
 
 class Reservation(IntEnum):
-    """What planned ends free."""
+    """What the planned end of a job frees, as the reservation for EASY's head sees it."""
 
-    RESOURCES = 0
-    NODES = 1
+    RESOURCES = 0  # what the job holds
+    NODES = 1  # nothing, until the last job of a node ends: then the whole node
 
 
 @by_reference
 class Nodes(NamedTuple):
-    """The nodes, counted through the federation group by group."""
+    """The nodes of the federation, sorted by group; a node is known by its place in this order.
 
-    first: Ints  # of each group, and one past the last
-    group: Ints  # of each node
-    number: Ints  # of each node: its own one, by which nodes are side by side
-    has: Ints  # resource x group
-    gpus: Ints  # devices of each group's nodes
+    Slurm's loop has the nodes in the order of their numbers instead, and does not use `first`.
+    """
+
+    first: Ints  # nodes of group g: first[g] .. first[g + 1]
+    group: Ints  # per node: its group
+    number: Ints  # per node: its number in the federation; nodes with successive numbers are neighbours
+    has: Ints  # resource x group: the amount on each node
+    gpus: Ints  # per group: the GPU devices of each node
 
 
 @by_reference
 class Kinds(NamedTuple):
-    """Jobs that are alike in all that decides where they fit."""
+    """The kinds of jobs: jobs of one kind are alike in all that decides where they fit."""
 
-    of_job: Ints
-    tasks: Ints
-    need: Ints  # kind x resource: of a task
-    share: Ints  # thousandths of one GPU that a task takes; 0: it takes whole ones, or none
-    chunk: Ints  # tasks that stand together on a node; 0: any number
-    alone: Ints  # 1: nobody else on its nodes
-    opened: Ints  # kind x group: 1: its nodes may be used
+    of_job: Ints  # per job: its kind
+    tasks: Ints  # per kind: the tasks of each of its jobs
+    need: Ints  # kind x resource: what a task takes
+    share: Ints  # per kind: thousandths of one GPU that a task takes; 0: it takes whole ones, or none
+    chunk: Ints  # per kind: tasks that run together on a node (the last node may have fewer); 0: any number
+    alone: Ints  # per kind, 1: a job shares its nodes with no other job
+    opened: Ints  # kind x group, 1: jobs may use the group
 
 
 @by_reference
 class Closures(NamedTuple):
-    """Downtimes in the orders in which they are looked at; without any they are of no size."""
+    """The closures of the calendar (engine/arrays/structs.py), sorted by group and by end; empty without closures."""
 
-    first: Ints  # of each group, and one past the last
-    of_group: Ints  # group by group, by their begins
-    by_end: Ints  # those that are planned to end, by that
-    planned_end: Floats  # theirs
+    first: Ints  # entries of group g in `of_group`: first[g] .. first[g + 1]
+    of_group: Ints  # the closures, group by group, by their begins
+    by_end: Ints  # the closures with a known end, by that end
+    planned_end: Floats  # per entry of `by_end`: the end
 
 
 @by_reference
 class Counted(NamedTuple):
-    """What counts the nodes that jobs are on; of no size where nothing does."""
+    """Limits on numbers of nodes, and partitions with bounds on a job's nodes; empty if there are none.
 
-    amount: Ints  # counter: the most nodes that its jobs may be on together
-    first: Ints  # job: its counters stand from here to the next job's
+    A counter is one limit of one user, account, QOS or partition.
+    """
+
+    amount: Ints  # per counter: the most nodes that its jobs may be on together
+    first: Ints  # entries of job j in `counter`: first[j] .. first[j + 1]
     counter: Ints
-    least: Ints  # job: on so many nodes it must be at least
-    most: Ints  # job
+    least: Ints  # per job: the least number of nodes it may be on
+    most: Ints  # per job: the largest number of nodes it may be on
 
 
 @by_reference
 class Sharing(NamedTuple):
-    """What is shared, and how."""
+    """The nodes that jobs share, the kinds of jobs, and the rules by which tasks take nodes."""
 
     nodes: Nodes
     kinds: Kinds
     closures: Closures
     counted: Counted
-    gpu: int  # which resource is counted in devices, or -1
-    choice: int
-    reservation: int
-    leaf: Ints  # job: its place among those of its kind, in a fixed order
-    begin: Ints  # kind: the first of these places
+    gpu: int  # the resource that consists of devices, or -1
+    choice: int  # a Choice
+    reservation: int  # a Reservation
+    leaf: Ints  # per job: its place in `Line`, if the queue order is fixed; kinds have their places one after another
+    begin: Ints  # places of kind k: begin[k] .. begin[k + 1]
 
 
 @by_reference
 class Stock(NamedTuple):
     """What is free on every node."""
 
-    free: Ints  # resource x node; of GPUs those that are wholly free
-    jobs: Ints  # node: how many jobs are there
-    left: Ints  # node x device: thousandths
+    free: Ints  # resource x node: the free amount; of GPUs, the devices that are wholly free
+    jobs: Ints  # per node: the jobs on it
+    left: Ints  # node x device: what is free of a GPU, in thousandths
 
 
 @by_reference
 class Held(NamedTuple):
-    """What jobs hold on which nodes: a job's pieces stand together, and so do its devices."""
+    """What jobs hold on which nodes.
 
-    first: Ints  # job
-    pieces: Ints  # job
-    node: Ints
-    tasks: Ints
-    first_device: Ints  # job
-    devices: Ints  # job
-    device_node: Ints
-    device: Ints
-    amount: Ints
+    A piece is a node with some tasks of one job. A part is what one job, or one task of it, takes of one GPU device.
+    The pieces of a job follow one another, and so do its parts.
+    """
+
+    first: Ints  # per job: its first piece
+    pieces: Ints  # per job: its number of pieces, which is its number of nodes
+    node: Ints  # per piece
+    tasks: Ints  # per piece
+    first_device: Ints  # per job: its first part
+    devices: Ints  # per job: its number of parts
+    device_node: Ints  # per part: the node
+    device: Ints  # per part: the device on the node
+    amount: Ints  # per part: thousandths of the device
 
 
 @by_reference
 class Gone(NamedTuple):
-    """What lost runs held, a row a run: as in `Held`; where no downtime takes nodes from jobs of no size."""
+    """What lost runs held, one entry per run; empty if no downtime takes nodes from jobs.
+
+    Entries point to pieces and parts of `Held`, which are never overwritten.
+    """
 
     first: Ints
     pieces: Ints
@@ -132,49 +148,73 @@ class Gone(NamedTuple):
 
 @by_reference
 class Line(NamedTuple):
-    """Who waits of each kind, in the order of the scan."""
+    """The waiting jobs of each kind, in the order in which a pass scans them."""
 
-    shortest: Floats  # binary tree over places: least planned duration; infinite where nobody waits
+    shortest: Floats  # binary tree over places: shortest planned duration; infinite if no job waits at the place
     job: Ints  # place -> job
     place: Ints  # job -> place
-    waiting: Ints  # kind: how many
-    kinds: Ints  # those of which somebody waits
-    at: Ints  # kind: where it stands among these
-    next: Ints  # kind: the place of its next candidate
-    heap: Ints  # kinds, by their candidates' places in the queue
-    beside: Ints  # kind: 1: it fits beside the head's reservation
+    waiting: Ints  # per kind: its waiting jobs
+    kinds: Ints  # list of the kinds with waiting jobs
+    at: Ints  # per kind: its index in `kinds`
+    next: Ints  # per kind: the place of its next candidate, a job that may start
+    heap: Ints  # heap of kinds, by the positions of their candidates in the queue
+    beside: Ints  # per kind: whether it fits beside the head's reservation, as codes of passes.py
 
 
 class Number(IntEnum):
-    """Whole numbers of the state."""
+    """Indices into `Work.number`: numbers of entries in use of the arrays of Work, and one kind of jobs."""
 
-    PIECES = 0
-    DEVICES = 1
-    KINDS = 2  # of which somebody waits
-    FREED = 3  # nodes since the last pass
-    HEAP = 4
-    FOUND = 5  # pieces of the choice at hand
-    FOUND_DEVICES = 6
-    BOUNDED = 7  # the kind whose bound is kept where only the head is looked at
+    PIECES = 0  # pieces in `Held`; they are never removed
+    DEVICES = 1  # parts of devices in `Held`
+    KINDS = 2  # kinds with waiting jobs
+    FREED = 3  # entries of `Work.freed`
+    HEAP = 4  # entries of `Line.heap`
+    FOUND = 5  # pieces that were chosen last; they follow the pieces in use
+    FOUND_DEVICES = 6  # parts of devices that were chosen last
+    BOUNDED = 7  # the kind with a valid bound under the strict rule, which looks only at the head; -1: none
+
+
+class PlannedNumber(IntEnum):
+    """The index of each number in `PlannedJobs.number`."""
+
+    CHANGES = 0
+    PIECES = 1
+    DEVICES = 2
+
+
+@by_reference
+class PlannedJobs(NamedTuple):
+    """The reservations of a conservative pass; of size 0 under other rules."""
+
+    number: Ints  # indexed by PlannedNumber
+    time: Floats  # of begins and ends of reservations, in ascending order; at one instant ends come first
+    job: Ints
+    begins: Ints  # 1: the reservation begins, 0: it ends
+    held: Held
+    stock: Stock  # scratch: a walk through a job's run
+    pool: Ints  # per pool: what is free at the time that is looked at
+    walked_pool: Ints  # scratch: a walk through a job's run
+    least_pool: Ints  # per pool: the least during that run
 
 
 @by_reference
 class Work(NamedTuple):
-    """Everything that the loop knows of shared nodes between two calls."""
+    """The state of shared nodes, from which the event loop continues at its next call."""
 
-    number: Ints
-    now: Stock
-    later: Stock  # when the head is to start, beside it
-    both: Stock  # the least of both
+    number: Ints  # indexed by Number
+    now: Stock  # what is free now
+    later: Stock  # what is free at the shadow time beside the head's reservation
+    both: Stock  # the least of `now` and `later`; in a conservative pass the least during a job's run
     held: Held
+    planned: PlannedJobs
     present: Held  # what jobs that run at t0 hold
-    gone: Gone  # what runs held that came to nothing
+    gone: Gone
     line: Line
-    bound: Ints  # kind: tasks that fit now, at most
-    freed: Ints
-    room: Ints  # group: tasks of the job at hand that fit
-    fit: Ints  # node: the same
-    order: Ints  # a heap of nodes
-    ended: Ints  # group: the first of its closures that has not ended
-    on: Ints  # counter x node: how many of the counter's jobs are there
-    left: Ints  # counter: on how many more nodes they may be
+    bound: Ints  # per kind: an upper bound on its tasks that fit now
+    freed: Ints  # nodes that jobs have left since the last pass; if all entries are in use, perhaps more
+    room: Ints  # scratch, per group: tasks of a job that fit
+    fit: Ints  # scratch, per node: tasks of a job that fit
+    order: Ints  # scratch: a heap of nodes
+    ended: Ints  # per group: index in `Closures.of_group` of its first closure that has not ended
+    on: Ints  # counter x node: jobs of the counter on the node
+    left: Ints  # per counter: on how many more nodes its jobs may be

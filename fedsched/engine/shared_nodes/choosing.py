@@ -1,4 +1,7 @@
-"""Which nodes of a group tasks take: first, best, least loaded, packed, spread or side by side [55]."""
+"""The choice of nodes within a group for a job's tasks: first, best, least loaded, pack, spread or block [55].
+
+The nodes chosen are stored in `work.held`, behind the pieces that jobs hold.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ LEAST_LOADED, GAINED = constant(Choice.LEAST_LOADED), constant(Choice.GAINED)
 
 @inlined
 def _find(work: Work, node: int, tasks: int) -> None:
-    # One piece more, behind those that jobs hold.
+    # Adds a piece to those that are chosen, behind the pieces that jobs hold.
     place = work.number[Number.PIECES] + work.number[Number.FOUND]
     work.held.node[place] = node
     work.held.tasks[place] = tasks
@@ -84,7 +87,7 @@ def _pop(sharing: Sharing, stock: Stock, fit: Ints, choice: int, order: Ints, si
 
 @inlined
 def _level(fit: Ints, order: Ints, size: int, tasks: int) -> int:
-    # So many rounds in which every node with room takes a task can be filled.
+    # Returns how many full rounds `tasks` suffice for; in a round, each node with room takes one task.
     low, high = 0, tasks
     while low < high:
         middle = (low + high + 1) >> 1
@@ -100,7 +103,7 @@ def _level(fit: Ints, order: Ints, size: int, tasks: int) -> int:
 
 @part
 def _spread(sharing: Sharing, work: Work, stock: Stock, size: int, tasks: int) -> None:
-    # Whole rounds by number; then one task more on the least loaded that have room.
+    # First the full rounds; then the least loaded nodes with room take one more task each.
     fit, order = work.fit, work.order
     rounds, left, more = _level(fit, order, size, tasks), tasks, NOTHING
     for i in range(size):
@@ -145,14 +148,14 @@ def _in_order(sharing: Sharing, work: Work, stock: Stock, choice: int, g: int, s
 
 @inlined
 def _goes_on(fit: Ints, number: Ints, node: int, last: int) -> bool:
-    # Whether a node takes tasks and is beside the one before it.
+    # Returns whether the block of the node before goes on: this node has room, and the next number.
     return node < last and fit[node] > 0 and number[node] == number[node - 1] + 1
 
 
 @inlined
 def _best_block(fit: Ints, number: Ints, first: int, last: int, tasks: int, nodes: int) -> int:
-    # The first node of the smallest block that holds all tasks, on so many nodes; of the largest, where none does. One
-    # that has too few nodes for its room is taken before a smaller one that holds all, as Slurm does.
+    # Returns the first node of the smallest block that holds all tasks on at least `nodes` nodes; if there is none, of
+    # the largest block. A later and larger block with too few nodes replaces one that holds all tasks, as in Slurm.
     best, most, holds = NONE, NOTHING, False
     node = first
     while node < last:
@@ -192,7 +195,11 @@ def _in_blocks(sharing: Sharing, work: Work, stock: Stock, kind: int, g: int, ta
 
 @part
 def choose_blocks(work: Work, number: Ints, first: int, last: int, chunk: int, tasks: int) -> None:
-    """Find nodes for tasks, all of which fit, block by block; `work.fit` says how many fit on each of the nodes."""
+    """Choose nodes for tasks, block by block, among the nodes `first` to `last` − 1; all tasks must fit.
+
+    `work.fit` has how many tasks fit on each of the nodes; it is set to 0 on nodes that are used. A node takes at most
+    `chunk` tasks, 0: any number.
+    """
     fit = work.fit
     most = chunk if chunk > 0 else tasks
     while tasks > 0:
@@ -237,7 +244,7 @@ def _by_choice(sharing: Sharing, work: Work, stock: Stock, kind: int, g: int, ta
             size += 1
     if sharing.choice != Choice.SPREAD:
         _in_order(sharing, work, stock, sharing.choice, g, size, tasks)
-    elif sharing.kinds.chunk[kind] > 0:  # which has rounds of its own
+    elif sharing.kinds.chunk[kind] > 0:  # each node takes all its tasks at once, so there are no rounds
         _in_order(sharing, work, stock, LEAST_LOADED, g, size, tasks)
     else:
         _spread(sharing, work, stock, size, tasks)
@@ -262,7 +269,10 @@ def _gained_in(sharing: Sharing, work: Work, kind: int, g: int, tasks: int) -> N
 
 @part
 def choose_gained(sharing: Sharing, work: Work, kind: int, chosen: Ints) -> None:
-    """Find nodes of `later` for so many tasks on each group: first those where the fewest of them fit now."""
+    """Choose nodes of `work.later`, and devices, for the tasks of the head on each group (`chosen`).
+
+    Nodes on which the fewest of these tasks fit now come first.
+    """
     work.number[Number.FOUND] = 0
     work.number[Number.FOUND_DEVICES] = 0
     for g in range(chosen.size):
@@ -274,7 +284,7 @@ def choose_gained(sharing: Sharing, work: Work, kind: int, chosen: Ints) -> None
 
 @part
 def choose(sharing: Sharing, work: Work, stock: Stock, kind: int, chosen: Ints) -> None:
-    """Find nodes, and devices there, for so many tasks of a kind on each group."""
+    """Choose nodes of `stock`, and devices on them, for the tasks of a job of this kind on each group (`chosen`)."""
     work.number[Number.FOUND] = 0
     work.number[Number.FOUND_DEVICES] = 0
     for g in range(chosen.size):

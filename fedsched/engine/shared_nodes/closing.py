@@ -1,8 +1,8 @@
-"""Groups of shared nodes that are closed for a while: which of them a run may use from its begin to its end [38 to 40].
+"""Closures of groups of shared nodes: which groups a job may use from its start to its planned end [38 to 40].
 
-A downtime closes groups whole here: a job may use a group or not, and what is free on its nodes stays what it is. So
-does a reservation, to all but its own jobs; to these it closes all as it ends [46].
-Every function takes the extras first. Where a problem has none it is compiled to nothing.
+Here a downtime closes whole groups: a job may use a group or not, and what is free on its nodes does not change. A
+reservation closes its groups to all jobs but its own; when it ends, all groups are closed to these [46]. Every function
+takes the extras first, and is compiled to nothing if a problem has none.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ NONE = constant(0)
 def open_all(
     extras: Extras | None, extra_state: ExtraState | None, sharing: Sharing, work: Work, t0: float
 ) -> None:
-    """Let what has closed or opened by t0 have done so."""
+    """Reset for a run: process the closings and openings until `t0`."""
     if extras is None or extra_state is None:
         return
     for g in range(work.ended.size):
         work.ended[g] = sharing.closures.first[g]
     number = extra_state.closed.number
-    number[ClosedNumber.PAST] = extras.calendar.lookout.size  # of counts of nodes the engine keeps none for this loop
+    number[ClosedNumber.PAST] = extras.calendar.lookout.size  # no lookout is to come: free nodes are not counted
     number[ClosedNumber.CHANGED] = 0
     extra_state.closed.time[:] = np.inf
     extra_state.closed.holder[:] = NO_RESERVATION
@@ -47,7 +47,10 @@ def open_all(
 
 @inlined
 def turn_page(calendar: Calendar, closed: Closed) -> int:
-    """Let a group close or open, which a reservation may keep from then on, or no more; return the change."""
+    """Process the next closing or opening of a group; return it as an entry of `Calendar.change`.
+
+    If the closure is a reservation, the group belongs to it from the closing to the opening.
+    """
     change = calendar.change[closed.number[ClosedNumber.CHANGED]]
     c, opens = change >> 1, change & 1 == 1
     closed.number[ClosedNumber.CHANGED] += 1
@@ -79,7 +82,8 @@ def _shut(
     end: float,
     j: int,
 ) -> int:
-    # Leaves no room on groups that known downtimes close to a job within [begin, end); returns how many fit there.
+    # Sets the room of groups that known closures close to the job within [begin, end) to 0; returns by how much the
+    # room has fallen in total.
     away, mine = NONE, _reservation_of(reserved, j)
     for g in range(room.size):
         if room[g] == 0:
@@ -96,7 +100,7 @@ def _shut(
                 away += room[g]
                 room[g] = 0
                 break
-    if mine != NO_RESERVATION and end > reserved.end[mine]:  # from which on nothing is open to its jobs
+    if mine != NO_RESERVATION and end > reserved.end[mine]:  # then all groups are closed to its jobs
         for g in range(room.size):
             away += room[g]
             room[g] = 0
@@ -105,7 +109,7 @@ def _shut(
 
 @inlined
 def shut_soon(extras: Extras | None, state: State, sharing: Sharing, work: Work, room: Ints, j: int) -> int:
-    """Leave no room on groups that close before a job could end, were it as short as can be; return how much less."""
+    """Set the room of groups that close before the job's earliest possible end to 0; return how much that was."""
     if extras is None:
         return 0
     if extras.calendar.begin.size == 0:
@@ -128,9 +132,10 @@ def place_while_open(
     j: int,
     begin: float,
 ) -> bool:
-    """Fill `state.scratch.chosen` with tasks on groups that are open from `begin` until the job's planned end, if any.
+    """Place a job on groups that are open from `begin` to its planned end; return whether it fits.
 
-    `room` is how many of its tasks fit on each group, in all `total`; groups that close lose theirs.
+    If it fits, `state.scratch.chosen` has its tasks on each group. `room` has how many of its tasks fit on each group,
+    and `total` is their sum. The room of groups that close is set to 0.
     """
     if extras is None:
         return total >= problem.tasks[j] and place(problem, plan, j, room, state.load, state)
@@ -155,7 +160,7 @@ def _place_while_open(
     j: int,
     begin: float,
 ) -> bool:
-    # The job is first taken to be as short as it can be [12, 39].
+    # The first try assumes the job's shortest duration [12, 39].
     end = end_after(begin + state.shortest[j], begin)
     while True:
         total -= _shut(calendar, reserved, closures, ended, room, state.clock[Clock.NOW], begin, end, j)
@@ -169,7 +174,7 @@ def _place_while_open(
 
 @inlined
 def next_opening(extras: Extras | None, clock: Floats, closures: Closures, time: float) -> float:
-    """Return the first known end of a downtime after a time; infinite where there is none."""
+    """Return the first known end of a downtime after `time`; infinite if there is none."""
     if extras is None:
         return np.inf
     return _next_opening(extras.calendar, closures, clock[Clock.NOW], time)
@@ -193,7 +198,10 @@ def _next_opening(calendar: Calendar, closures: Closures, now: float, time: floa
 
 @kernel
 def draw(nodes: Ints, seed: int, number: int) -> None:
-    """Put nodes into the order in which they are hit: a draw by Fisher and Yates."""
+    """Put nodes into a random order, in which a downtime hits them: a Fisher-Yates shuffle.
+
+    `seed` and `number`, the row of the closure, determine the order.
+    """
     for k in range(nodes.size):
         place = k + int(random_bits(seed, number, k) % np.uint64(nodes.size - k))
         nodes[k], nodes[place] = nodes[place], nodes[k]

@@ -1,7 +1,7 @@
-"""Limits that count the nodes which jobs are on, and partitions that say how many a job may have [43, 55].
+"""Limits on the number of nodes that jobs are on, and partitions with bounds on the nodes of a job [43, 55].
 
-How many nodes a job takes is known when they have been chosen: it is passed over then, where these are too many or too
-few. A node on which several jobs of one limit stand counts once.
+The number of a job's nodes is known only when they have been chosen. If it is too large or too small, the job is passed
+over. A node with several jobs of one limit counts once.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 @inlined
 def any_count(sharing: Sharing) -> bool:
-    """Return whether anything counts nodes."""
+    """Return whether there are limits on numbers of nodes, or partitions with such bounds."""
     return sharing.counted.first.size > 0
 
 
 @part
 def open_all(sharing: Sharing, work: Work) -> None:
-    """Let nobody have any node."""
+    """Reset the counts: no job of any limit is on a node."""
     for c in range(work.left.size):
         work.left[c] = sharing.counted.amount[c]
         for node in range(work.on.shape[1]):
@@ -33,7 +33,7 @@ def open_all(sharing: Sharing, work: Work) -> None:
 
 @inlined
 def suffice(sharing: Sharing, work: Work, j: int) -> bool:
-    """Return whether a job may have the nodes that have just been found for it."""
+    """Return whether its limits and partition allow a job the nodes that were chosen last."""
     return not any_count(sharing) or _suffice(sharing, work, j)
 
 
@@ -53,21 +53,22 @@ def _suffice(sharing: Sharing, work: Work, j: int) -> bool:
 
 @inlined
 def take(sharing: Sharing, work: Work, j: int) -> None:
-    """Count the nodes of a job that has started."""
+    """Count the nodes that a job now holds, for the limits that bind it."""
     if any_count(sharing):
         _count(sharing, work, j, GAINED)
 
 
 @inlined
 def give_back(sharing: Sharing, work: Work, j: int) -> None:
-    """Count the nodes of a job no more."""
+    """Stop counting the nodes of a job, which releases them."""
     if any_count(sharing):
         _count(sharing, work, j, LOST)
 
 
 @part
 def _count(sharing: Sharing, work: Work, j: int, by: int) -> None:
-    # One job more, or less, on each of its nodes: the first on one takes it from what is left, the last gives it back.
+    # Changes the number of jobs on each of its nodes by +1 or -1. The first job on a node takes one from the nodes that
+    # the limit leaves; the last job gives it back.
     counted, held = sharing.counted, work.held
     for i in range(counted.first[j], counted.first[j + 1]):
         c = counted.counter[i]

@@ -1,4 +1,4 @@
-"""Which GPUs of their nodes tasks take: a share of the fullest one that has it, or whole ones [55]."""
+"""The choice of GPUs on the chosen nodes: a share of the fullest device with enough left, or whole devices [55]."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _fullest(left: Ints, node: int, share: int) -> int:
 
 @inlined
 def _find_device(work: Work, stock: Stock, node: int, device: int, amount: int) -> None:
-    # Taken at once, so that the next task sees it.
+    # Subtracts the amount from the stock, so that the choice for the next task sees it.
     place = work.number[Number.DEVICES] + work.number[Number.FOUND_DEVICES]
     work.held.device_node[place] = node
     work.held.device[place] = device
@@ -35,7 +35,7 @@ def _find_device(work: Work, stock: Stock, node: int, device: int, amount: int) 
 
 @part
 def choose_devices(sharing: Sharing, work: Work, stock: Stock, kind: int) -> None:
-    """Find devices for the tasks on the nodes that have been found."""
+    """Choose GPU devices for tasks of this kind on the nodes that were chosen last; the stock does not change."""
     held, share, begin = work.held, sharing.kinds.share[kind], work.number[Number.PIECES]
     for i in range(begin, begin + work.number[Number.FOUND]):
         node = held.node[i]
@@ -49,5 +49,5 @@ def choose_devices(sharing: Sharing, work: Work, stock: Stock, kind: int) -> Non
                     _find_device(work, stock, node, device, WHOLE)
                     whole -= 1
     first = work.number[Number.DEVICES]
-    for i in range(first, first + work.number[Number.FOUND_DEVICES]):  # looked at only: `take` takes them
+    for i in range(first, first + work.number[Number.FOUND_DEVICES]):  # undo the subtraction: `take` does it
         stock.left[held.device_node[i], held.device[i]] += held.amount[i]

@@ -1,4 +1,4 @@
-"""Whether a job fits on what is free, and what it takes as it starts."""
+"""Tests whether a job fits on what is free, upper bounds that save such tests, and the start of a job."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 @part
 def fits(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work, stock: Stock, j: int) -> bool:
-    """Fill `state.scratch.chosen` with the job's tasks on each group; return whether it fits on a stock, from now."""
+    """Return whether a job fits on a stock from now to its planned end, with all closures that are known.
+
+    If it does, `state.scratch.chosen` has its tasks on each group.
+    """
     room = measure_room(sharing, stock, sharing.kinds.of_job[j], work.room)
     return place_while_open(
         problem.extras, problem, plan, state, sharing, work, work.room, room, j, state.clock[Clock.NOW]
@@ -32,14 +35,17 @@ def fits(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Wor
 
 @part
 def fits_ever(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work, j: int) -> bool:
-    """Return whether a job fits on what is free now, whenever that closes."""
+    """Return whether a job fits on what is free now, if closures are ignored.
+
+    If it does, `state.scratch.chosen` has its tasks on each group.
+    """
     room = measure_room(sharing, work.now, sharing.kinds.of_job[j], work.room)
     return room >= problem.tasks[j] and place(problem, plan, j, work.room, state.load, state)
 
 
 @inlined
 def _is_kept_back(problem: Problem, state: State, j: int) -> bool:
-    # By something else than nodes: a limit that is full, or a pool that has too little left [31, 43].
+    # Returns whether a limit or a pool has too little left for the job [31, 43].
     return limits.is_over_limit(state.extras, j) or not pools.suffice(
         more_than_closing(problem.extras), state.extras, j
     )
@@ -47,7 +53,10 @@ def _is_kept_back(problem: Problem, state: State, j: int) -> bool:
 
 @part
 def fits_now(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work, j: int) -> bool:
-    """Return whether a job fits now, as `fits` does; of one that does not, remember how far it is from that."""
+    """Return whether a job can start now: it fits, as `fits` says, and its limits and pools have enough left.
+
+    The upper bound on the tasks of its kind that fit is updated. If the bound is too low, the job is not tested.
+    """
     kind = sharing.kinds.of_job[j]
     if work.bound[kind] < problem.tasks[j] or _is_kept_back(problem, state, j):
         return False
@@ -61,9 +70,12 @@ def fits_now(problem: Problem, plan: Plan, state: State, sharing: Sharing, work:
 
 @inlined
 def loosen(sharing: Sharing, work: Work, kind: int) -> None:
-    """Let the nodes that have been freed add to what fits of a kind at most."""
+    """Raise the upper bound on the tasks of a kind that fit by the room on nodes freed since the last pass.
+
+    If too many nodes were freed to list them all, there is no bound any more.
+    """
     freed = work.number[Number.FREED]
-    if freed == work.freed.size:  # perhaps more than there is room to tell
+    if freed == work.freed.size:  # perhaps more nodes were freed than are listed
         work.bound[kind] = ALL
     for i in range(freed):
         if work.bound[kind] >= sharing.kinds.tasks[kind]:
@@ -75,7 +87,7 @@ def loosen(sharing: Sharing, work: Work, kind: int) -> None:
 
 @part
 def loosen_all(sharing: Sharing, work: Work) -> None:
-    """Do so for all kinds of which somebody waits."""
+    """Do `loosen` for all kinds with waiting jobs; then the list of freed nodes is empty."""
     for i in range(work.number[Number.KINDS]):
         loosen(sharing, work, work.line.kinds[i])
     work.number[Number.FREED] = 0
@@ -83,9 +95,10 @@ def loosen_all(sharing: Sharing, work: Work) -> None:
 
 @part
 def start(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work, stock: Stock, j: int) -> bool:
-    """Start a job on nodes of this stock; `state.scratch.chosen` says how many tasks on each group.
+    """Start a job on nodes of `stock`; return whether it starts.
 
-    Where something counts nodes and lets it have none of so many the job is passed over; return whether it has started.
+    `state.scratch.chosen` has its tasks on each group. It does not start if its limits or its partition forbid the
+    number of nodes chosen.
     """
     held, number, kind = work.held, work.number, sharing.kinds.of_job[j]
     choose(sharing, work, stock, kind, state.scratch.chosen)
@@ -103,6 +116,6 @@ def start(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Wo
 
 @inlined
 def keep_both(sharing: Sharing, work: Work, j: int) -> None:
-    """Bring what is free beside the head up to date on the nodes of a job that has just started."""
+    """Update `work.both`, which is free now and beside the head, on the nodes of a job that has just started."""
     for i in range(work.held.first[j], work.held.first[j] + work.held.pieces[j]):
         least_on(sharing, work, work.held.node[i])

@@ -1,4 +1,4 @@
-"""The reservation of EASY's head on shared nodes: when it can start, and what that leaves to others [55]."""
+"""The reservation of EASY's head on shared nodes: its planned start, and what is then free beside it [55]."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from fedsched.engine.shared_nodes.stock import copy_stock, give_back, least_of_a
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Plan, Problem, State
-    from fedsched.engine.shared_nodes.arrays import Sharing, Work
+    from fedsched.engine.shared_nodes.arrays import Held, Sharing, Stock, Work
 
 LESS, MORE = constant(-1), constant(1)
 
 
 @inlined
-def _measure_all(sharing: Sharing, work: Work, kind: int) -> int:
-    # As `measure_room` does, on `later`, to the last node: what ends adds to it.
+def measure_all(sharing: Sharing, work: Work, kind: int) -> int:
+    """Fill `work.room` as `measure_room` on `work.later`, but count all nodes: planned ends add to the result."""
     nodes, total = sharing.nodes, 0
     for g in range(work.room.size):
         here = 0
@@ -38,9 +38,12 @@ def _measure_all(sharing: Sharing, work: Work, kind: int) -> int:
 
 
 @inlined
-def _room_of(sharing: Sharing, work: Work, kind: int, j: int, sign: int) -> int:
-    # What fits on the nodes of a job: taken off before it ends, and added after.
-    held, group, total = work.held, sharing.nodes.group, 0
+def room_of(sharing: Sharing, held: Held, work: Work, kind: int, j: int, sign: int) -> int:
+    """Change `work.room` by what fits on the nodes of job `j`, times `sign`; return the change of the total.
+
+    It is subtracted before the job begins or ends in `work.later`, and added after that.
+    """
+    group, total = sharing.nodes.group, 0
     for i in range(held.first[j], held.first[j] + held.pieces[j]):
         node = held.node[i]
         if sharing.kinds.opened[kind, group[node]] == 1:
@@ -51,23 +54,26 @@ def _room_of(sharing: Sharing, work: Work, kind: int, j: int, sign: int) -> int:
 
 
 @inlined
-def _end(sharing: Sharing, work: Work, j: int) -> None:
+def end_job(sharing: Sharing, held: Held, stock: Stock, j: int) -> None:
+    """Free what a job holds in a stock as its planned end does: its resources, or nodes when their last job ends."""
     if sharing.reservation == Reservation.RESOURCES:
-        give_back(sharing, work, work.later, j)
+        give_back(sharing, held, stock, j)
     else:
-        leave_nodes(sharing, work, work.later, j)
+        leave_nodes(sharing, held, stock, j)
 
 
 @part
 def reserve(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work, head: int) -> float:
-    """Return the first planned end, or end of a downtime, at which the head fits; let `later` be what is free beside.
+    """Reserve nodes and pools for EASY's head; return its planned start, the shadow time.
 
-    Of a head that downtimes keep from ever starting it is infinite: then nothing is reserved.
+    This is the first planned end of a job, or known end of a downtime, at which the head fits. `work.later` is set to
+    what is then free beside the head, `work.both` to the least of that and of what is free now. If downtimes keep the
+    head from ever starting, the time is infinite, and nothing is reserved.
     """
     kind, now, ends, room = sharing.kinds.of_job[head], state.clock[Clock.NOW], state.ends, state.scratch.extra
     copy_stock(work.now, work.later)
     pools.look_ahead(more_than_closing(problem.extras), state.extras)
-    total = _measure_all(sharing, work, kind)
+    total = measure_all(sharing, work, kind)
     last = state.counter[Counter.ENDS] - 1
     shadow, opening = np.inf, next_opening(problem.extras, state.clock, sharing.closures, now)
     while (last >= 0 or opening < np.inf) and shadow == np.inf:
@@ -78,14 +84,14 @@ def reserve(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: 
             opening = next_opening(problem.extras, state.clock, sharing.closures, time)
         while last >= 0 and end_after(ends.time[last], now) == time:
             j = ends.job[last]
-            total += _room_of(sharing, work, kind, j, LESS)
-            _end(sharing, work, j)
-            total += _room_of(sharing, work, kind, j, MORE)
+            total += room_of(sharing, work.held, work, kind, j, LESS)
+            end_job(sharing, work.held, work.later, j)
+            total += room_of(sharing, work.held, work, kind, j, MORE)
             pools.look_past(more_than_closing(problem.extras), state.extras, j)
             last -= 1
         if total < problem.tasks[head] or not pools.suffice_then(more_than_closing(problem.extras), state.extras, head):
             continue
-        for g in range(room.size):  # which the walk goes on with
+        for g in range(room.size):  # a copy, as the search goes on with `work.room` if the head does not fit
             room[g] = work.room[g]
         if place_while_open(problem.extras, problem, plan, state, sharing, work, room, total, head, time):
             shadow = time

@@ -1,4 +1,8 @@
-"""Who waits of each kind: a scan goes from kind to kind in queue order, and past all of a kind that does not fit."""
+"""The waiting jobs of each kind: a scan in queue order skips all jobs of a kind once one of them does not fit.
+
+Every kind with waiting jobs has a candidate, the next of its jobs that may start. A heap has the kinds in the order of
+their candidates in the queue.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,7 @@ NO_KIND = constant(-1)
 
 @inlined
 def begin(work: Work | None) -> None:
-    """Let no job wait; do nothing where nodes are counted."""
+    """Reset for a run: no job waits; do nothing if jobs do not share nodes."""
     if work is None:
         return
     work.line.shortest[:] = np.inf
@@ -34,7 +38,7 @@ def begin(work: Work | None) -> None:
 
 @inlined
 def join(sharing: Sharing, work: Work, j: int, place: int, shortest: float) -> None:
-    """Let a job wait at a place among those of its kind."""
+    """Add a waiting job at this place of its kind; `shortest` is its shortest planned duration."""
     line, kind = work.line, sharing.kinds.of_job[j]
     line.job[place] = j
     line.place[j] = place
@@ -50,9 +54,9 @@ def join(sharing: Sharing, work: Work, j: int, place: int, shortest: float) -> N
 
 @inlined
 def note_joined(sharing: Sharing | None, work: Work | None, plan: Plan, j: int, shortest: float) -> None:
-    """Note that a job has joined the queue, for rules that look at the waiting jobs of each kind.
+    """Add a job that has joined the queue to the waiting jobs of its kind.
 
-    Do nothing where nodes are counted.
+    Do nothing under the strict rule, which looks only at the head, or if jobs do not share nodes.
     """
     if sharing is None or work is None:
         return
@@ -60,14 +64,17 @@ def note_joined(sharing: Sharing | None, work: Work | None, plan: Plan, j: int, 
         return
     key = plan.backfill_key if plan.separate_backfill else plan.order_key
     place, kind = sharing.leaf[j], sharing.kinds.of_job[j]
-    if key != QueueKey.FIXED:  # anywhere among those of its kind: the pass lines them up
+    if key != QueueKey.FIXED:  # any free place of its kind: the next pass sorts them
         place = sharing.begin[kind] + work.line.waiting[kind]
     join(sharing, work, j, place, shortest)
 
 
 @inlined
 def note_left(sharing: Sharing | None, work: Work | None, plan: Plan, j: int) -> None:
-    """Note that a job has left the queue."""
+    """Remove a job that has left the queue from the waiting jobs of its kind.
+
+    Do nothing under the strict rule, or if jobs do not share nodes.
+    """
     if sharing is None or work is None:
         return
     if plan.dispatch != Dispatch.STRICT:
@@ -76,7 +83,7 @@ def note_left(sharing: Sharing | None, work: Work | None, plan: Plan, j: int) ->
 
 @inlined
 def leave(sharing: Sharing, work: Work, j: int) -> None:
-    """Let a job wait no more."""
+    """Remove a job from the waiting jobs of its kind."""
     line, kind = work.line, sharing.kinds.of_job[j]
     put(line.shortest, line.place[j], np.inf)
     line.waiting[kind] -= 1
@@ -89,7 +96,7 @@ def leave(sharing: Sharing, work: Work, j: int) -> None:
 
 @part
 def line_up(sharing: Sharing, work: Work, order: Ints, members: int, shortest: Floats) -> None:
-    """Give all who wait their places in an order that has changed."""
+    """Give all waiting jobs their places by the first `members` entries of `order`, as the queue order has changed."""
     line = work.line
     for i in range(work.number[Number.KINDS]):
         kind = line.kinds[i]
@@ -131,7 +138,10 @@ def _sink(line: Line, position: Ints, place: int, size: int) -> None:
 
 @inlined
 def look_from(sharing: Sharing, work: Work, kind: int, place: int, most: float) -> bool:
-    """Let the next candidate of a kind be the first from a place on that is at most so long; return whether one is."""
+    """Make the first job of a kind from `place` on that takes at most `most` seconds its candidate.
+
+    Return whether there is such a job. Durations are the shortest planned ones.
+    """
     found = next_within(work.line.shortest, place, most)
     work.line.next[kind] = found
     return 0 <= found < sharing.begin[kind + 1]
@@ -139,7 +149,7 @@ def look_from(sharing: Sharing, work: Work, kind: int, place: int, most: float) 
 
 @inlined
 def heap_up(work: Work, position: Ints) -> None:
-    """Order the kinds in the heap by the places of their candidates in the queue."""
+    """Make a heap of the kinds in `heap`, by the positions of their candidates in the queue."""
     size = work.number[Number.HEAP]
     for place in range(size // 2 - 1, -1, -1):
         _sink(work.line, position, place, size)
@@ -147,7 +157,10 @@ def heap_up(work: Work, position: Ints) -> None:
 
 @inlined
 def advance(sharing: Sharing, work: Work, position: Ints, most: float) -> None:
-    """Go on behind the candidate at the top of the heap: to the next of its kind, where one is at most so long."""
+    """Replace the candidate at the top of the heap by the next job of its kind that takes at most `most` seconds.
+
+    If there is none, drop the kind from the heap.
+    """
     heap = work.line.heap
     kind = heap[0]
     if look_from(sharing, work, kind, work.line.next[kind] + 1, most):
@@ -158,7 +171,7 @@ def advance(sharing: Sharing, work: Work, position: Ints, most: float) -> None:
 
 @inlined
 def drop(work: Work, position: Ints) -> None:
-    """Pass over all others of the kind at the top of the heap."""
+    """Drop the kind at the top of the heap: the pass skips its other jobs."""
     work.number[Number.HEAP] -= 1
     work.line.heap[0] = work.line.heap[work.number[Number.HEAP]]
     _sink(work.line, position, TOP, work.number[Number.HEAP])

@@ -1,10 +1,8 @@
-"""A dispatch pass over jobs that share nodes: strict, greedy, or EASY."""
+"""Dispatch passes over jobs that share nodes, by the plan's dispatch rule [55]."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from fedsched.core.jit import constant, inlined, part
 from fedsched.engine.clock import end_after
@@ -19,14 +17,15 @@ from fedsched.engine.optional_features.reservation_passes import (
     show_queue,
     with_reservation_queue,
 )
-from fedsched.engine.optional_features.reservation_queues import is_in_other_queue
 from fedsched.engine.placement.node_choice import planned_duration
 from fedsched.engine.profile.free_profile import ROUNDING
 from fedsched.engine.queue.queue_tree import ANY, FIRST, reorder
 from fedsched.engine.queue.scan import next_small
 from fedsched.engine.shared_nodes import line
 from fedsched.engine.shared_nodes.arrays import Number
+from fedsched.engine.shared_nodes.candidates import ANY_LENGTH, gather
 from fedsched.engine.shared_nodes.closing import place_while_open
+from fedsched.engine.shared_nodes.conservative import plan_the_queue
 from fedsched.engine.shared_nodes.fitting import fits, fits_now, keep_both, loosen, loosen_all, start
 from fedsched.engine.shared_nodes.future import reserve
 from fedsched.engine.shared_nodes.stock import ALL, measure_room, take
@@ -35,9 +34,10 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Extras, ExtraState, Plan, Problem, Queue, State
     from fedsched.engine.shared_nodes.arrays import Sharing, Work
 
-NOBODY = constant(-1)
-ANYBODY = np.finfo(np.float64).max  # as long as a plan may be
-NOT_BESIDE, BESIDE, IN_BRIEF = constant(0), constant(1), constant(2)  # in `Line.beside`
+NO_JOB = constant(-1)
+# In `Line.beside`: whether a kind fits beside the head's reservation. IN_BRIEF: it does by nodes but not by pools, so
+# that a job must end by the shadow time.
+NOT_BESIDE, BESIDE, IN_BRIEF = constant(0), constant(1), constant(2)
 
 
 @inlined
@@ -47,7 +47,7 @@ def _scanned(plan: Plan, state: State) -> Queue:
 
 @part
 def _start_from_head(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work) -> int:
-    # Starts jobs in queue order until one does not fit; returns that one, or -1.
+    # Starts jobs in queue order until one does not fit; returns that job, the head, or -1 if there is none.
     position = next_small(problem, state, state.queue, FIRST, ANY)
     while position >= 0:
         j = state.queue.order[position]
@@ -62,34 +62,19 @@ def _start_from_head(problem: Problem, plan: Plan, state: State, sharing: Sharin
             return j
         start(problem, plan, state, sharing, work, work.now, j)
         position = next_small(problem, state, state.queue, position + 1, ANY)
-    return NOBODY
-
-
-@part
-def _gather(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work) -> None:
-    # The kinds that fit now, each with the first who waits.
-    work.number[Number.HEAP] = 0
-    for i in range(work.number[Number.KINDS]):
-        kind = work.line.kinds[i]
-        if work.bound[kind] < sharing.kinds.tasks[kind]:
-            continue
-        line.look_from(sharing, work, kind, sharing.begin[kind], ANYBODY)
-        j = work.line.job[work.line.next[kind]]
-        if not is_in_other_queue(state.extras, j) and fits_now(problem, plan, state, sharing, work, j):
-            work.line.heap[work.number[Number.HEAP]] = kind
-            work.number[Number.HEAP] += 1
+    return NO_JOB
 
 
 @part
 def _start_all_that_fit(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work) -> None:
-    _gather(problem, plan, state, sharing, work)
+    gather(problem, plan, state, sharing, work)
     position = _scanned(plan, state).position
     line.heap_up(work, position)
     while work.number[Number.HEAP] > 0:
         j = work.line.job[work.line.next[work.line.heap[0]]]
         if fits_now(problem, plan, state, sharing, work, j):
             start(problem, plan, state, sharing, work, work.now, j)
-            line.advance(sharing, work, position, ANYBODY)
+            line.advance(sharing, work, position, ANY_LENGTH)
         else:
             line.drop(work, position)
 
@@ -98,7 +83,7 @@ def _start_all_that_fit(problem: Problem, plan: Plan, state: State, sharing: Sha
 def _look_beside(
     problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work, window: float
 ) -> None:
-    # Of the kinds that fit now those of which somebody fits beside the reservation, or is short enough.
+    # Keeps the kinds in the heap with a job that fits beside the reservation, or takes at most `window` seconds.
     heap, size = work.line.heap, work.number[Number.HEAP]
     work.number[Number.HEAP] = 0
     for i in range(size):
@@ -108,19 +93,19 @@ def _look_beside(
         if fits(problem, plan, state, sharing, work, work.both, j):
             beside = BESIDE if pools.suffice_then(more_than_closing(problem.extras), state.extras, j) else IN_BRIEF
         work.line.beside[kind] = beside
-        if line.look_from(sharing, work, kind, sharing.begin[kind], ANYBODY if beside == BESIDE else window):
+        if line.look_from(sharing, work, kind, sharing.begin[kind], ANY_LENGTH if beside == BESIDE else window):
             heap[work.number[Number.HEAP]] = kind
             work.number[Number.HEAP] += 1
 
 
 @part
 def _backfill(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work, head: int) -> None:
-    _gather(problem, plan, state, sharing, work)
+    gather(problem, plan, state, sharing, work)
     if work.number[Number.HEAP] == 0:
         return
     now, position = state.clock[Clock.NOW], _scanned(plan, state).position
     shadow = reserve(problem, plan, state, sharing, work, head)
-    window = min((shadow - now) + ROUNDING * (abs(shadow) + abs(now)), ANYBODY)
+    window = min((shadow - now) + ROUNDING * (abs(shadow) + abs(now)), ANY_LENGTH)
     _look_beside(problem, plan, state, sharing, work, window)
     line.heap_up(work, position)
     while work.number[Number.HEAP] > 0:
@@ -134,7 +119,7 @@ def _backfill(problem: Problem, plan: Plan, state: State, sharing: Sharing, work
                 keep_both(sharing, work, j)
         elif work.line.beside[kind] != NOT_BESIDE:
             _start_beside(problem, plan, state, sharing, work, j, shadow)
-        line.advance(sharing, work, position, ANYBODY if work.line.beside[kind] == BESIDE else window)
+        line.advance(sharing, work, position, ANY_LENGTH if work.line.beside[kind] == BESIDE else window)
 
 
 @part
@@ -167,6 +152,9 @@ def _start_beside(
 
 @part
 def _go_over(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work) -> None:
+    if plan.dispatch == Dispatch.CONSERVATIVE:
+        plan_the_queue(problem, plan, state, sharing, work)
+        return
     if plan.dispatch == Dispatch.GREEDY:
         _start_all_that_fit(problem, plan, state, sharing, work)
         return
@@ -214,11 +202,11 @@ def _go_over_those_that_stand(
 
 @inlined
 def _line_up(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work) -> None:
-    # Lets all who wait of each kind be in their order, and know what may fit since nodes were freed.
+    # Sorts the waiting jobs of each kind if the queue order changes with time, and updates the bounds on what fits.
     queue = _scanned(plan, state)
     key = plan.backfill_key if plan.separate_backfill else plan.order_key
     if key != QueueKey.FIXED:
-        if key >= QueueKey.SUBMITTED:  # which keeps those who have left until it is sorted
+        if key >= QueueKey.SUBMITTED:  # such a queue has jobs that have left, until it is sorted
             reorder(problem, state, queue, key, state.clock[Clock.NOW])
         line.line_up(sharing, work, queue.order, queue.members[0], state.shortest)
     loosen_all(sharing, work)
@@ -226,7 +214,7 @@ def _line_up(problem: Problem, plan: Plan, state: State, sharing: Sharing, work:
 
 @part
 def pass_over(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work) -> None:
-    """Go over the queue of each reservation that stands, and then over everybody's, by the plan's dispatch rule."""
+    """Do a dispatch pass over the queue of each active reservation, and then over the general queue."""
     if state.counter[Counter.QUEUED] == 0:
         return
     sort_queues(problem, plan, state)

@@ -1,4 +1,7 @@
-"""What is free on shared nodes: how many tasks of a kind fit on one, and what they take and give back."""
+"""The free resources of shared nodes: how many tasks of a kind fit, and how allocations change what is free.
+
+A Stock has what is free on every node, now or at a later time.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,17 @@ from fedsched.core.jit import constant, inlined, part
 from fedsched.engine.shared_nodes.arrays import WHOLE, Number
 
 if TYPE_CHECKING:
-    from fedsched.engine.shared_nodes.arrays import Ints, Sharing, Stock, Work
+    from fedsched.engine.shared_nodes.arrays import Held, Ints, Sharing, Stock, Work
 
 ALL = constant(2**62)
 
 
 @inlined
 def room_on(sharing: Sharing, stock: Stock, kind: int, node: int) -> int:
-    """Return how many tasks of a kind a node takes, whatever group it is in."""
+    """Return how many tasks of a job of this kind a node can take; its group is not checked.
+
+    If tasks run in chunks, it is one chunk or 0.
+    """
     chunk, fit = sharing.kinds.chunk[kind], fit_on(sharing, stock, kind, node)
     if chunk > 0:
         return chunk if fit >= chunk else 0
@@ -24,7 +30,10 @@ def room_on(sharing: Sharing, stock: Stock, kind: int, node: int) -> int:
 
 @inlined
 def fit_on(sharing: Sharing, stock: Stock, kind: int, node: int) -> int:
-    """Return how many tasks of a kind fit on a node, however many of them are to stand together."""
+    """Return how many tasks of a kind fit on a node; chunks are ignored.
+
+    It is 0 for exclusive jobs if another job is on the node.
+    """
     kinds, free = sharing.kinds, stock.free
     if kinds.alone[kind] == 1 and stock.jobs[node] > 0:
         return 0
@@ -51,7 +60,10 @@ def _shares_on(left: Ints, share: int, node: int) -> int:
 
 @inlined
 def measure_room(sharing: Sharing, stock: Stock, kind: int, room: Ints) -> int:
-    """Fill how many tasks of a kind fit on each group; return how many in all, or enough where there is one group."""
+    """Fill `room` with how many tasks of a kind fit on each group; return their sum.
+
+    If there is one group, counting stops as soon as all tasks of a job fit.
+    """
     nodes, tasks, total = sharing.nodes, sharing.kinds.tasks[kind], 0
     for g in range(room.size):
         room[g] = 0
@@ -69,7 +81,7 @@ def measure_room(sharing: Sharing, stock: Stock, kind: int, room: Ints) -> int:
 
 @part
 def open_all(sharing: Sharing, stock: Stock) -> None:
-    """Let all nodes be free."""
+    """Set all nodes to free, with all of their resources and no job."""
     stock.jobs[:] = 0
     for node in range(stock.jobs.size):
         _open(sharing, stock, node)
@@ -104,7 +116,7 @@ def _count_gpus(sharing: Sharing, stock: Stock, node: int) -> None:
 
 @inlined
 def _move(sharing: Sharing, stock: Stock, kind: int, node: int, tasks: int) -> None:
-    # So many tasks more, or fewer, are there; devices are moved one by one.
+    # Subtracts what `tasks` tasks take from a node, or adds it if negative. GPUs are changed device by device.
     for r in range(stock.free.shape[0]):
         if r != sharing.gpu:
             stock.free[r, node] -= tasks * sharing.kinds.need[kind, r]
@@ -112,25 +124,43 @@ def _move(sharing: Sharing, stock: Stock, kind: int, node: int, tasks: int) -> N
 
 @part
 def take(sharing: Sharing, work: Work, stock: Stock, kind: int, pieces: int, devices: int) -> None:
-    """Take what has been found: so many pieces and devices behind those that jobs hold."""
-    held, alone = work.held, sharing.kinds.alone[kind] == 1
-    for i in range(pieces, pieces + work.number[Number.FOUND]):
+    """Subtract the nodes and devices that were chosen last from a stock.
+
+    They are in `work.held`, from index `pieces` on and from index `devices` on. An exclusive job takes whole nodes.
+    """
+    number = work.number
+    _take(sharing, work.held, stock, kind, pieces, number[Number.FOUND], devices, number[Number.FOUND_DEVICES])
+
+
+@part
+def take_job(sharing: Sharing, held: Held, stock: Stock, j: int) -> None:
+    """Subtract what a job holds, by `held`, from a stock."""
+    kind, pieces, devices = sharing.kinds.of_job[j], held.pieces[j], held.devices[j]
+    _take(sharing, held, stock, kind, held.first[j], pieces, held.first_device[j], devices)
+
+
+@inlined
+def _take(
+    sharing: Sharing, held: Held, stock: Stock, kind: int, first: int, pieces: int, first_device: int, devices: int
+) -> None:
+    alone = sharing.kinds.alone[kind] == 1
+    for i in range(first, first + pieces):
         node = held.node[i]
         stock.jobs[node] += 1
         if alone:
             _close(stock, node)
         else:
             _move(sharing, stock, kind, node, held.tasks[i])
-    for i in range(devices, devices + work.number[Number.FOUND_DEVICES]):
+    for i in range(first_device, first_device + devices):
         node = held.device_node[i]
         stock.left[node, held.device[i]] -= held.amount[i]
         _count_gpus(sharing, stock, node)
 
 
 @part
-def give_back(sharing: Sharing, work: Work, stock: Stock, j: int) -> None:
-    """Give back what a job holds."""
-    held, kind = work.held, sharing.kinds.of_job[j]
+def give_back(sharing: Sharing, held: Held, stock: Stock, j: int) -> None:
+    """Add what a job holds, by `held`, to what is free in a stock."""
+    kind = sharing.kinds.of_job[j]
     for i in range(held.first[j], held.first[j] + held.pieces[j]):
         node = held.node[i]
         stock.jobs[node] -= 1
@@ -146,7 +176,7 @@ def give_back(sharing: Sharing, work: Work, stock: Stock, j: int) -> None:
 
 @inlined
 def note_freed(work: Work, j: int) -> None:
-    """Note that a job has left its nodes since the last pass."""
+    """Add a job's nodes to the list of nodes freed since the last pass, as far as it has room."""
     held, number = work.held, work.number
     for i in range(held.first[j], held.first[j] + held.pieces[j]):
         if number[Number.FREED] < work.freed.size:
@@ -155,9 +185,8 @@ def note_freed(work: Work, j: int) -> None:
 
 
 @part
-def leave_nodes(sharing: Sharing, work: Work, stock: Stock, j: int) -> None:
-    """Let a job go whose nodes count as free when the last of their jobs goes."""
-    held = work.held
+def leave_nodes(sharing: Sharing, held: Held, stock: Stock, j: int) -> None:
+    """Remove a job from its nodes in a stock; a node becomes free, as a whole, when its last job is removed."""
     for i in range(held.first[j], held.first[j] + held.pieces[j]):
         node = held.node[i]
         stock.jobs[node] -= 1
@@ -167,7 +196,7 @@ def leave_nodes(sharing: Sharing, work: Work, stock: Stock, j: int) -> None:
 
 @part
 def copy_stock(stock: Stock, onto: Stock) -> None:
-    """Let a stock be as another one."""
+    """Copy a stock onto another one."""
     for node in range(stock.jobs.size):
         onto.jobs[node] = stock.jobs[node]
     for r in range(stock.free.shape[0]):
@@ -179,8 +208,19 @@ def copy_stock(stock: Stock, onto: Stock) -> None:
 
 
 @inlined
+def lower_to(sharing: Sharing, stock: Stock, onto: Stock, node: int) -> None:
+    """Set a stock on a node to the least of what it has and of what another one has."""
+    for r in range(stock.free.shape[0]):
+        onto.free[r, node] = min(onto.free[r, node], stock.free[r, node])
+    onto.jobs[node] = max(onto.jobs[node], stock.jobs[node])
+    for device in range(stock.left.shape[1]):
+        onto.left[node, device] = min(onto.left[node, device], stock.left[node, device])
+    _count_gpus(sharing, onto, node)
+
+
+@inlined
 def least_on(sharing: Sharing, work: Work, node: int) -> None:
-    """Let `both` have what is free on a node now and stays so beside the head."""
+    """Set `work.both` on a node to the least of what is free now and of what is free beside the head."""
     now, later, both = work.now, work.later, work.both
     for r in range(now.free.shape[0]):
         both.free[r, node] = min(now.free[r, node], later.free[r, node])
@@ -192,6 +232,6 @@ def least_on(sharing: Sharing, work: Work, node: int) -> None:
 
 @part
 def least_of_all(sharing: Sharing, work: Work) -> None:
-    """Let `both` have what is free now and stays so beside the head."""
+    """Set `work.both` on all nodes to the least of what is free now and of what is free beside the head."""
     for node in range(work.now.jobs.size):
         least_on(sharing, work, node)

@@ -1,4 +1,4 @@
-"""Nodes that several jobs share: from jobs and a machine to arrays for the event loop, and to a schedule [55]."""
+"""Simulation of nodes that several jobs share: arrays for the event loop, runs of it, and their schedules [55]."""
 
 from typing import TYPE_CHECKING
 

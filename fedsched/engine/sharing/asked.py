@@ -1,4 +1,4 @@
-"""What tasks ask of shared nodes, and which groups jobs may use; what is not modelled there is refused by name."""
+"""The demands of tasks on shared nodes, and the groups that jobs may use; unsupported features raise errors."""
 
 from __future__ import annotations
 
@@ -22,22 +22,25 @@ if TYPE_CHECKING:
     from fedsched.model.reading import Reading
     from fedsched.policies import Rules
 
-MOST_GPUS = 64  # of a node
+MOST_GPUS = 64  # GPUs of one node
 
 
 class Asked(NamedTuple):
-    """What each job's tasks take, how they stand, and where."""
+    """What each job's tasks demand, how they are laid out on nodes, and which groups they may use."""
 
-    names: tuple[str, ...]  # of the resources that nodes tell of, cores first
-    need: Ints  # job x resource
-    share: Ints  # thousandths of one GPU
-    chunk: Ints  # tasks together on a node, 0: any number
-    alone: Ints
-    opened: Ints  # job x group
+    names: tuple[str, ...]  # the resources that nodes state, cores first
+    need: Ints  # job x resource: what each task takes
+    share: Ints  # per job: thousandths of one GPU that each task takes
+    chunk: Ints  # per job: tasks that run together on a node; 0: any number
+    alone: Ints  # per job, 1: it shares its nodes with no other job
+    opened: Ints  # job x group, 1: the job may use the group
 
 
 def refuse_unsupported(workload: Workload, federation: Federation, rules: Rules, reading: Reading) -> None:
-    """Refuse features and nodes that the loop of shared nodes does not model."""
+    """Raise if jobs, machine or rules have a feature that is not supported on shared nodes.
+
+    Raise a FederationError if a node group does not state its cores, or has too many GPUs.
+    """
     given = (f"dispatch {rules.dispatch}", f"placement {rules.placement}", *(() if rules.caps is None else ("caps",)))
     refuse("shared nodes", Use(workload, federation, reading, given=given))
     for group in federation.groups:
@@ -52,7 +55,10 @@ def refuse_unsupported(workload: Workload, federation: Federation, rules: Rules,
 
 
 def asked_of(workload: Workload, federation: Federation) -> Asked:
-    """Return what each job's tasks ask for, of what this federation's nodes tell."""
+    """Return what each job's tasks demand of the resources that this federation's nodes state.
+
+    Raise an InfeasibleError if a partition or reservation does not admit its job.
+    """
     refuse_whole_nodes(workload)
     known = stated_resources(federation)
     told = dict.fromkeys(name for group in federation.groups for name, _ in group.resources)
@@ -74,14 +80,14 @@ def asked_of(workload: Workload, federation: Federation) -> Asked:
 
 
 def refusals(workload: Workload, federation: Federation) -> dict[int, str]:
-    """Return, for each job that its reservation or partition does not admit, its row, and the reason with a cure."""
+    """Return, by row, why jobs are not admitted by their reservation or partition, with a cure."""
     found = {row: f"{reason}; drop it, or let it be one of everybody's" for row, reason in
              jobs_not_admitted(workload, federation)}  # fmt: skip
     of_jobs = partition_of_jobs(workload, federation)
     account, qos = workload.label("account"), workload.label("qos")
     for p, partition in enumerate(federation.partitions):
         rows = np.flatnonzero(of_jobs == p)
-        # How many nodes a job takes is not known beforehand, but whether it can be on as many as it must.
+        # The number of nodes is known only after placement; here, the tasks must be enough for `min_nodes` nodes.
         each = np.maximum(layout_of(workload)[0][rows], 1)
         nodes = np.minimum(-(-workload.tasks[rows] // each), partition.min_nodes)
         asked = workload.estimate[rows]
@@ -91,7 +97,7 @@ def refusals(workload: Workload, federation: Federation) -> dict[int, str]:
 
 
 def asks_in_words(workload: Workload, asked: Asked, row: int) -> str:
-    """Return what a job's tasks ask for: 12 tasks of cpu 4, memory 9000."""
+    """Return in words what a job's tasks demand, such as "12 tasks of cpu 4, memory 9000"."""
     amounts = zip(asked.names, asked.need[row].tolist(), strict=True)
     said = [f"{one_line(name)} {amount}" for name, amount in amounts if amount]
     said += [f"{asked.share[row]}/1000 of a gpu"] * bool(asked.share[row])

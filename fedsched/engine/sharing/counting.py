@@ -1,4 +1,4 @@
-"""What counts the nodes of jobs that share them, as arrays: limits, and partitions that say how many [43, 55]."""
+"""Limits on numbers of nodes, and partitions with bounds on a job's nodes, as arrays for shared nodes [43, 55]."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
 
-ANY = 2**40  # more nodes than there are
+ANY = 2**40  # nodes; more than there are: no upper bound
 
 
 def _seen(values: object) -> Ints:
@@ -31,13 +31,13 @@ NOTHING_COUNTS = Counted(*(_seen([]) for _ in Counted._fields))
 
 
 def counts_nodes(federation: Federation) -> bool:
-    """Return whether limits or partitions count the nodes that jobs are on."""
+    """Return whether the federation has limits on numbers of nodes, or partitions with bounds on a job's nodes."""
     sized = any(one.max_nodes is not None or one.min_nodes > 1 for one in federation.partitions)
     return sized or any(limit.nodes is not None for limit in federation.limits)
 
 
 def counted_nodes(workload: Workload, federation: Federation) -> Counted:
-    """Return what counts the nodes of these jobs."""
+    """Return the limits and bounds on the numbers of nodes of these jobs; empty arrays if there are none."""
     if not counts_nodes(federation):
         return NOTHING_COUNTS
     amount, of_jobs = _counters(workload, federation)
@@ -53,7 +53,10 @@ def counted_nodes(workload: Workload, federation: Federation) -> Counted:
 
 
 def are_counted(counted: Counted, jobs: int) -> NDArray[np.bool_]:
-    """Return of which jobs the nodes are counted; of no size where of none."""
+    """Return for each of the first `jobs` jobs whether its number of nodes is limited.
+
+    Return an empty array if there are no such limits at all.
+    """
     if not counted.first.size:
         return np.zeros(0, dtype=np.bool_)
     bound = (counted.least > 1) | (counted.most < ANY) | (np.diff(counted.first) > 0)
@@ -61,14 +64,17 @@ def are_counted(counted: Counted, jobs: int) -> NDArray[np.bool_]:
 
 
 def who_counts_nodes(workload: Workload, federation: Federation) -> list[Ints]:
-    """Return columns in which jobs are alike whose nodes are counted alike; none where nothing counts nodes."""
+    """Return columns with one entry per job; jobs that are equal in all of them have equal limits on their nodes.
+
+    Return no columns if there are no such limits.
+    """
     if not counts_nodes(federation):
         return []
     return [*_sizes(workload, federation), *_counters(workload, federation)[1].T]
 
 
 def _sizes(workload: Workload, federation: Federation) -> tuple[Ints, Ints]:
-    # On how many nodes each job must be at least, and may be at most, by its partition.
+    # Returns the least and the largest number of nodes that each job may be on, by its partition.
     partitions = federation.partitions
     least = np.array([*(one.min_nodes for one in partitions), 1], dtype=np.int64)
     most = np.array([*(ANY if one.max_nodes is None else one.max_nodes for one in partitions), ANY], dtype=np.int64)
@@ -77,7 +83,7 @@ def _sizes(workload: Workload, federation: Federation) -> tuple[Ints, Ints]:
 
 
 def _counters(workload: Workload, federation: Federation) -> tuple[list[int], Ints]:
-    # Of each counter how many nodes at most; jobs x limits: the counter of the job under the limit, or -1.
+    # Returns the most nodes of each counter; and jobs x limits: the counter of the job under the limit, or -1.
     amount: list[int] = []
     limits = [limit for limit in federation.limits if limit.nodes is not None]
     of_jobs = np.full((len(workload), len(limits)), -1)

@@ -1,4 +1,4 @@
-"""Which nodes of their group downtimes close that say how many: each is given names before the run [55]."""
+"""Names for the nodes of downtimes that state only a number of nodes: they are chosen before the run [55]."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RANDOM = VICTIMS.index("random")
 
 
 def with_names(federation: Federation) -> Federation:
-    """Return the same federation, each of whose downtimes names its nodes; itself where all do."""
+    """Return the federation with names of nodes in all of its downtimes; itself if all of them close whole groups."""
     closures = closures_of(federation)
     counts = np.array([group.count for group in federation.groups])
     some = closures.nodes < counts[closures.group]
@@ -43,7 +43,7 @@ def _first_nodes(federation: Federation) -> dict[str, int]:
 
 
 def _named(federation: Federation, closures: Closures, some: NDArray[np.bool_]) -> dict[int, Ints]:
-    # The nodes of each row: of those that have all of a group first, then of the others as they begin.
+    # Returns the nodes of each closure. Closures of whole groups are first, then the others in order of their begins.
     of_node = federation.group_of_node
     members = [np.flatnonzero(of_node == g) for g in range(len(federation.groups))]
     named = {c: members[closures.group[c]] for c in np.flatnonzero(~some).tolist()}

@@ -1,4 +1,4 @@
-"""NodeSharing: how jobs share nodes."""
+"""NodeSharing: the rules by which jobs share nodes."""
 
 from __future__ import annotations
 
@@ -33,14 +33,15 @@ RESERVATIONS: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeSharing:
-    """How jobs share nodes: which nodes tasks take, and what EASY's reservation sees of those that are shared.
+    """How jobs share nodes: which nodes tasks take, and what planned ends free for the reservation of EASY's head.
 
     Parameters
     ----------
     choice
-        Which nodes of a group tasks take first: a name of `CHOICES`; of equal ones the lowest number.
+        Which nodes of a group tasks take first, a name of `CHOICES`; of equal nodes, the one with the lowest number.
     reservation
-        A name of `RESERVATIONS`. "resources" is exact: jobs free what they hold, one by one. "nodes" is coarser.
+        A name of `RESERVATIONS`. "resources" is exact: each planned end frees what the job holds. With "nodes" a shared
+        node becomes free as a whole, at the planned end of its last job.
 
     Examples
     --------
@@ -63,7 +64,7 @@ class NodeSharing:
 
     @classmethod
     def of(cls, given: NodeSharing | SharingName) -> NodeSharing:
-        """Return the sharing itself, or that of a choice by its name."""
+        """Return a NodeSharing as it is; for the name of a choice, return the NodeSharing with this choice."""
         if isinstance(given, NodeSharing):
             return given
         if not isinstance(given, str):

@@ -1,4 +1,4 @@
-"""From nouns to the arrays of shared nodes: nodes, kinds of jobs, and a plan over them."""
+"""Packing of jobs and a federation into arrays for shared nodes: nodes, kinds of jobs, and a plan."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Packed(NamedTuple):
-    """A problem of the engine with its shared nodes, a plan and a state for it, and what jobs ask for."""
+    """A Problem with shared nodes, a Plan and a State for it, and the demands of its jobs."""
 
     problem: Problem
     plan: Plan
@@ -55,10 +55,10 @@ def pack(
     apart: bool = False,
     as_known: bool = False,
 ) -> Packed:
-    """Return these jobs on these nodes as arrays, with the plan that these rules make.
+    """Return these jobs on the shared nodes of this federation as arrays, with a plan by these rules.
 
-    `apart`: no jobs are alike, for other plans may come that tell each where it may run. `as_known`: with the downtimes
-    that are known where the run begins [48].
+    `apart`: each job is a kind of its own, because later plans may bind each job to other groups. `as_known`: the
+    problem has only the downtimes that are known as the run begins [48].
     """
     for cluster in federation.clusters:
         check_node_count(cluster.name, cluster.nodes)
@@ -81,12 +81,18 @@ def pack(
     packed = shared(federation, asked, kinds, sharing, plan.backfill_order, problem.extras)
     packed = packed._replace(counted=counted_nodes(workload, federation))
     lost = runs_to_lose(problem, packed)
-    state = that_may_lose(state, int(lost.sum()))._replace(work=new_work(packed, lost=lost))
+    plans = plan.dispatch == Dispatch.CONSERVATIVE
+    pools = 0 if problem.extras is None else problem.extras.pools.amount.size
+    work = new_work(packed, lost=lost, plans=plans, pools=pools)
+    state = that_may_lose(state, int(lost.sum()))._replace(work=work)
     return Packed(problem._replace(sharing=packed), plan, state, asked)
 
 
 def that_may_lose(state: State, runs: int) -> State:
-    """Return a state with room for so many lost runs: there may be several on each node that a downtime takes."""
+    """Return the state with room for this many lost runs; the state itself if there are none.
+
+    The usual room is one lost run per closed node, but a shared node may have several jobs.
+    """
     if state.extras is None or not runs:
         return state
     lost, groups = state.extras.lost, state.counts.shape[1]
@@ -101,7 +107,7 @@ def that_may_lose(state: State, runs: int) -> State:
 
 
 def shortest_on(problem: Problem, asked: Asked) -> Floats:
-    """Return how long each job is planned to take on the fastest nodes that it may use."""
+    """Return each job's planned duration, in seconds, on the fastest nodes that it may use."""
     slowdown = np.where(asked.opened > 0, problem.groups.slowdown, np.inf).min(axis=1)
     fastest = np.where(np.isfinite(slowdown), slowdown, 1.0)
     return np.asarray(problem.estimate * (problem.sigma * fastest + (1.0 - problem.sigma)))
@@ -125,19 +131,22 @@ def _plan(problem: Problem, rules: Rules) -> Plan:
 
 
 def kinds_of(workload: Workload, federation: Federation, asked: Asked, problem: Problem, *, home: bool) -> Kinds:
-    """Return which jobs are alike; by their origins too, where they are at home there."""
+    """Return the kinds of jobs: jobs of one kind are alike in all that decides where they fit.
+
+    With `home` jobs of one kind also have the same origin, as the placement rule needs it.
+    """
     more: list[NDArray[Any]] = [problem.origin] if home else []
     more += who_counts_nodes(workload, federation)
     if problem.extras is not None:
         extras = problem.extras
         more += [*extras.pools.need.T, *([extras.limits.kind] if extras.limits.amount.size else [])]
         more += [extras.reserved.of_job] if extras.reserved.of_job.size else []
-        more += [problem.estimate, problem.sigma] if extras.calendar.begin.size else []  # how long it must be open
+        more += [problem.estimate, problem.sigma] if extras.calendar.begin.size else []  # how long groups must be open
     return kinds_alike(workload, asked, more)
 
 
 def kinds_alike(workload: Workload, asked: Asked, more: Sequence[NDArray[Any]] = ()) -> Kinds:
-    """Return which jobs ask nodes for the same, and have the same in these other columns."""
+    """Return the kinds of jobs: those of one kind have equal demands on nodes, and are equal in the columns `more`."""
     columns = [workload.tasks, *asked.need.T, asked.share, asked.chunk, asked.alone, *asked.opened.T, *more]
     of_job = np.zeros(len(workload), dtype=np.int64)
     for column in columns:
@@ -148,7 +157,7 @@ def kinds_alike(workload: Workload, asked: Asked, more: Sequence[NDArray[Any]] =
 
 
 def kinds_apart(workload: Workload, asked: Asked) -> Kinds:
-    """Return each job as a kind of its own, for plans that tell each where it may run."""
+    """Return kinds of one job each, for plans that bind each job to other groups."""
     rows = np.arange(len(workload))
     return _kinds(workload, asked, rows, rows)
 
@@ -173,7 +182,10 @@ def shared(
     order: Ints,
     extras: Extras | None = None,
 ) -> Sharing:
-    """Return the nodes, when they close, and who shares them; of each kind, jobs stand in this order."""
+    """Return the nodes, their closures, and the kinds of jobs that share them; jobs of a kind stand in `order`.
+
+    `counted` is empty: the caller adds limits on numbers of nodes.
+    """
     groups = federation.groups
     counts = np.array([group.count for group in groups])
     numbers = federation.node_order
@@ -199,7 +211,7 @@ def shared(
 
 
 def closures_by_group(extras: Extras | None, groups: int) -> Closures:
-    """Return the downtimes of a problem in the orders in which they are looked at."""
+    """Return the closures of a problem, sorted by group and by planned end; empty lists if there are none."""
     if extras is None:
         return Closures(frozen(np.zeros(groups + 1)), frozen([]), frozen([]), _frozen_times([]))
     calendar = extras.calendar
@@ -215,7 +227,7 @@ def closures_by_group(extras: Extras | None, groups: int) -> Closures:
 
 
 def leaves(of_job: Ints, order: Ints) -> Ints:
-    """Return each job's place among those of its kind, kind by kind; those that the order lacks stand behind."""
+    """Return each job's place: kind by kind, within a kind by `order`, with jobs that are not in `order` last."""
     position = np.full(of_job.size, of_job.size)
     position[order] = np.arange(order.size)
     leaf = np.empty_like(of_job)
@@ -224,19 +236,19 @@ def leaves(of_job: Ints, order: Ints) -> Ints:
 
 
 def begins(kinds: Kinds) -> Ints:
-    """Return the first place of each kind's, and one past the last."""
+    """Return the first place of each kind, and one past the last place of all."""
     return frozen(np.searchsorted(np.sort(kinds.of_job), np.arange(kinds.tasks.size + 1)))
 
 
 def frozen(values: Any) -> NDArray[np.int64]:
-    """Return whole numbers that kernels read."""
+    """Return these integers as a read-only array for kernels."""
     array = np.array(values, dtype=np.int64, order="C")
     array.setflags(write=False)
     return array
 
 
 def freeze(sharing: Sharing) -> None:
-    """Let none of the arrays be written: the kernels know one type."""
+    """Make all arrays read-only, as kernels are compiled for that type."""
     for part in sharing:
         for array in part if isinstance(part, tuple) else (part,):
             if isinstance(array, np.ndarray):
@@ -250,13 +262,13 @@ def _frozen_times(values: Any) -> NDArray[np.float64]:
 
 
 def part_of(sharing: Sharing, jobs: Ints, extras: Extras | None) -> Sharing:
-    """Return the nodes and some of the jobs, in this order; `extras` has the downtimes that are known of."""
+    """Return the same nodes with only these jobs, in this order; `extras` has the downtimes that are known."""
     kinds = sharing.kinds
     which, of_job = np.unique(kinds.of_job[jobs], return_inverse=True)
     some = Kinds(of_job=frozen(of_job.reshape(-1)), **{
         name: frozen(getattr(kinds, name)[which]) for name in Kinds._fields if name != "of_job"
     })  # fmt: skip
     leaf = frozen(leaves(some.of_job, np.arange(jobs.size)))
-    # Plans order as if there were no limits.
+    # Plans of these jobs ignore limits on numbers of nodes.
     closures = closures_by_group(extras, sharing.nodes.gpus.size)
     return sharing._replace(kinds=some, closures=closures, counted=NOTHING_COUNTS, leaf=leaf, begin=begins(some))

@@ -1,4 +1,4 @@
-"""The schedule of jobs that share nodes: one like any other, and which tasks of each job were on which node."""
+"""The schedule of jobs that share nodes: a Schedule that also has the tasks of each job on each node."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
 
 class Played(NamedTuple):
-    """What there is of a run on shared nodes beside starts and counts of tasks."""
+    """What a run on shared nodes has besides starts, ends and counts: the rules of sharing, and the use of nodes."""
 
     sharing: NodeSharing
     use: NodeUse
-    lost: NodeUse | None = None  # of the runs that came to nothing, a row of jobs each; none where there are none
+    lost: NodeUse | None = None  # of lost runs, each of which is a job there; None if there are none
 
 
 class SharedSchedule(Schedule):
-    """A schedule on nodes that jobs share: its counts are of tasks.
+    """A schedule on nodes that jobs share; its `counts` are numbers of tasks.
 
-    `simulate(sharing=)` returns one. `use` has the tasks of each job on each node, `sharing` how the nodes were shared.
+    `simulate(sharing=)` returns one. `use` has the tasks of each job on each node, and `sharing` the rules of sharing.
 
     Examples
     --------
@@ -57,31 +57,34 @@ class SharedSchedule(Schedule):
 
     @property
     def shares_nodes(self) -> bool:
-        """Return that several jobs may run on a node at a time."""
+        """Return True: several jobs may run on a node at a time."""
         return True
 
     @property
     def sharing(self) -> NodeSharing:
-        """Return how nodes were shared."""
+        """Return the rules by which jobs shared nodes."""
         return self._known().sharing
 
     @property
     def use(self) -> NodeUse:
-        """Return which tasks of each job were on which node."""
+        """Return how many tasks of each job were on which node."""
         return self._known().use
 
     @property
     def lost_use(self) -> NodeUse | None:
-        """Return which tasks of each lost run were on which node, its jobs the runs of `lost`; None without any."""
+        """Return how many tasks of each lost run were on which node; None if there are no lost runs.
+
+        The jobs of this NodeUse are the runs of `lost`.
+        """
         return self._known().lost
 
     def nodes_of(self, row: int) -> tuple[int, ...]:
-        """Return the numbers of a job's nodes, from 0 on through the federation's clusters."""
+        """Return the numbers of a job's nodes; they are counted from 0 through all clusters of the federation."""
         return tuple(np.unique(self.use.node[self.use.job == row]).tolist())
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Return who has no end and why, and how much of each resource was in use, and how much stranded."""
+        """Return the remarks of every schedule, and how much of each resource was in use, and how much was stranded."""
         use = self.use
         if self.lost_use is not None:
             from fedsched.model.schedule.node_use import every_run
@@ -91,11 +94,14 @@ class SharedSchedule(Schedule):
 
     @property
     def unmodelled(self) -> tuple[str, ...]:
-        """Return what the jobs' log holds and this model does not; of how jobs share nodes it knows."""
+        """Return, in words, what the jobs' log has and the model of shared nodes ignores."""
         return self.use.unmodelled
 
     def metrics(self, *, users: bool = True) -> Metrics:
-        """Return the metric row: a node is busy by the share of its cores that is taken, all by a job alone there."""
+        """Return the metric row; a node is busy by the share of its cores that jobs take.
+
+        A node of an exclusive job is fully busy.
+        """
         row, taken = super().metrics(users=users), self.use.taken_seconds(self.t0)
         if self.lost_use is not None:
             wasted = self.lost_use.taken_seconds(self.t0)
@@ -104,14 +110,17 @@ class SharedSchedule(Schedule):
         return replace(row, **power_measures(self, row))
 
     def _joules_beyond(self) -> float:
-        # By how much more than by busy watts jobs took that say what they draw.
+        # Returns the joules of jobs with watts of their own, less those at the busy watts of the groups.
         if not have_own_watts(self.workload):
             return 0.0
         runs, watts = self.drawing()
         return float(extra_joules(watts, self.federation.groups, runs, self.t0).sum())
 
     def drawing(self) -> tuple[RunTable, NDArray[np.float64]]:
-        """Return who had which share of how many nodes from when to when, and what a whole one draws under each job."""
+        """Return all ended runs with their shares of nodes in each group, and the watts of a node under each job.
+
+        Lost runs are included. The watts are jobs × groups, empty if all jobs draw the busy watts of the groups.
+        """
         done = np.flatnonzero(~np.isnan(self.finish))
         runs = RunTable(done, self.start[done], self.finish[done], self.use.shares[done])
         if (lost := self.lost_use) is not None:
@@ -128,7 +137,7 @@ class SharedSchedule(Schedule):
         return SharedSchedule(**columns, played=self._played_by(rows, some.workload))
 
     def _played_by(self, rows: NDArray[np.int64], workload: Workload) -> Played:
-        # Of these jobs, which are those of this workload.
+        # Returns the use of nodes by the jobs in these rows; `workload` has these jobs alone.
         played = self._known()._replace(use=self.use.take(rows, workload))
         if played.lost is None:
             return played
@@ -137,9 +146,9 @@ class SharedSchedule(Schedule):
         return played._replace(lost=lost)
 
     def to_csv(self, path: str | PathLike[str]) -> None:
-        """Write a row for each job and node, with its tasks: what `fedsched.io.read_node_use` reads.
+        """Write a row for each job and node, with the number of tasks; `fedsched.io.read_node_use` reads the file.
 
-        Runs that came to nothing are not in it: `lost_use` has them.
+        Lost runs are left out: `lost_use` has them.
         """
         from fedsched.io.tables.node_use import write_node_use
 
@@ -148,7 +157,7 @@ class SharedSchedule(Schedule):
     def violations(
         self, *, tolerance: float = 1e-9, caps: NDArray[np.int64] | None = None, claimed: Metrics | None = None
     ) -> list[str]:
-        """Return everything about the schedule that breaks the model, one line each."""
+        """Return all violations of the model by the schedule, one line each; raise if `caps` are given."""
         from fedsched.model.verify.shared_nodes_check import violations
 
         if caps is not None:

@@ -1,4 +1,4 @@
-"""The room that a run on shared nodes works in."""
+"""The arrays that a run on shared nodes works in, with room for all that jobs can hold."""
 
 from __future__ import annotations
 
@@ -8,45 +8,61 @@ import numpy as np
 
 from fedsched.core.least_tree import places_for
 from fedsched.engine.codes import OnRunning
-from fedsched.engine.shared_nodes.arrays import Gone, Held, Line, Number, Stock, Work
+from fedsched.engine.shared_nodes.arrays import Gone, Held, Line, Number, PlannedJobs, PlannedNumber, Stock, Work
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Problem
     from fedsched.engine.shared_nodes.arrays import Ints, Sharing
 
-MANY = 2**40  # tasks: more than fit anywhere
+MANY = 2**40  # parts of devices; more than there are: no bound
 
 
 def runs_to_lose(problem: Problem, sharing: Sharing) -> Ints:
-    """Return how many jobs each downtime may take nodes from, at most, of those that take any."""
+    """Return, for each closure that takes nodes from jobs, the most jobs that can lose nodes to it."""
     if problem.extras is None:
         return _ints(0)
     calendar, nodes = problem.extras.calendar, sharing.nodes
     group = calendar.group[(calendar.on_running != OnRunning.WAIT) & (calendar.begin > problem.t0)]
-    cores = np.diff(nodes.first) * nodes.has[0]  # of which each task has one at least
+    cores = np.diff(nodes.first) * nodes.has[0]  # each task takes at least one
     return np.asarray(np.minimum(cores[group], problem.submit.size))
 
 
-def new_work(sharing: Sharing, present: Held | None = None, lost: Ints | None = None) -> Work:
-    """Return the room for a run of these jobs; `present` is what those that run at its begin hold.
+def new_work(
+    sharing: Sharing, present: Held | None = None, lost: Ints | None = None, *, plans: bool = False, pools: int = 0
+) -> Work:
+    """Return the arrays for a run of these jobs; `present` is what jobs that run at its begin hold.
 
-    So many jobs as `lost` says may lose their nodes at a time, and have others beside those then.
+    `plans` says whether a conservative rule makes reservations for them, in which they need some of `pools` pools.
+
+    `lost` has the most jobs that each closure makes lose their nodes. Such a job is allocated nodes again, while the
+    entries of its lost run stay.
     """
     of_kinds, nodes = sharing.kinds, sharing.nodes.group.size
     jobs, kinds = of_kinds.of_job.size, of_kinds.tasks.size
     tasks, share = of_kinds.tasks[of_kinds.of_job], of_kinds.share[of_kinds.of_job]
     groups, devices = sharing.nodes.gpus.size, int(sharing.nodes.gpus.max(initial=0))
     lost = _ints(0) if lost is None else lost
-    pieces = _in_all(np.minimum(tasks, nodes), lost) + nodes  # behind all that jobs hold, what a head would
+    pieces = _in_all(np.minimum(tasks, nodes), lost) + nodes  # the last are for the head's reservation
     each = of_kinds.need[of_kinds.of_job, sharing.gpu] if sharing.gpu >= 0 else np.zeros(jobs, dtype=np.int64)
     taken = np.minimum(tasks * (each + (share > 0)), np.where(share > 0, MANY, nodes * devices))
-    leaves = places_for(jobs)
+    leaves, planned = places_for(jobs), jobs if plans else 0
     return Work(
         number=_ints(len(Number)),
         now=_stock(sharing, devices),
         later=_stock(sharing, devices),
         both=_stock(sharing, devices),
         held=holding(jobs, pieces, _in_all(taken, lost) + int(taken.max(initial=0))),
+        planned=PlannedJobs(
+            number=_ints(len(PlannedNumber)),
+            time=np.zeros(2 * planned),
+            job=_ints(2 * planned),
+            begins=_ints(2 * planned),
+            held=holding(planned, pieces if plans else 0, int(taken.sum()) if plans else 0),
+            stock=_stock(sharing, devices),
+            pool=_ints(pools),
+            walked_pool=_ints(pools),
+            least_pool=_ints(pools),
+        ),
         present=holding(jobs, 0, 0) if present is None else present,
         gone=Gone(*(_ints(int(lost.sum())) for _ in Gone._fields)),
         line=Line(
@@ -72,12 +88,15 @@ def new_work(sharing: Sharing, present: Held | None = None, lost: Ints | None = 
 
 
 def _in_all(each: Ints, lost: Ints) -> int:
-    # What all jobs hold, and those that lose it once more: as many at a time, and no more than all jobs together.
+    # Returns the entries that all jobs need, plus the most that jobs can need again after each closure.
     return int(each.sum() + np.minimum(lost * each.max(initial=0), each.sum()).sum())
 
 
 def holding(jobs: int, pieces: int, gpus: int) -> Held:
-    """Return room for what so many jobs hold; pages that are never reached cost no memory."""
+    """Return arrays for what `jobs` jobs hold: `pieces` pieces, and `gpus` parts of devices.
+
+    Pages of memory that are never written cost nothing.
+    """
     return Held(
         first=_ints(jobs),
         pieces=_ints(jobs),

@@ -1,9 +1,10 @@
-"""SharedRun: a run on nodes that jobs share, and its schedule."""
+"""SharedRun: a simulation of jobs that share nodes, and its schedule."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -53,7 +54,7 @@ NOTHING_SATURATES = NOT_KNOWN._replace(saturated_seconds=0.0)
 
 
 class SharedRun(Simulation):
-    """A run over nodes that jobs share, resumable at any instant."""
+    """A simulation of jobs that share nodes; it can be paused and resumed at any instant."""
 
     def __init__(
         self,
@@ -70,7 +71,7 @@ class SharedRun(Simulation):
 
     @property
     def nodes(self) -> Sharing:
-        """Return the shared nodes, and which jobs are alike on them."""
+        """Return the shared nodes and the kinds of jobs."""
         assert self.problem.sharing is not None
         return self.problem.sharing
 
@@ -81,7 +82,7 @@ class SharedRun(Simulation):
         return self.state.work
 
     def consult(self, planner: Planner, *, jobs: int) -> None:
-        """Register a planner as `Simulation.consult` does."""
+        """Register a planner: see `Simulation.consult`."""
         empty = Trials(self.problem, self.nodes, self.state.shortest)
         self._limits = empty.rooms()
         self._placements = empty.placements(self._limits)
@@ -103,7 +104,7 @@ class SharedRun(Simulation):
         super()._line_up(jobs)
 
     def take_up(self) -> None:
-        """Go on from what the state, and what is held, say: what is free, and who waits in which order, follows."""
+        """Rebuild what is free and the order of waiting jobs from the restored state and `work.held`."""
         all_free.take_up(self.state, self.nodes, self.work)
         self._line_up(self.in_queue_order(self.queued()))
 
@@ -111,7 +112,7 @@ class SharedRun(Simulation):
         """Return the schedule so far: all starts until now, and the ends by now; of a finished run, all ends."""
         return schedule_of(
             self.actual, self.federation, self.sharing, self.reading, self.problem, self.state,
-            policy=self.description, interrupted=not self.done,
+            policy=self.description, interrupted=not self.done, replay=self.replay,
         )  # fmt: skip
 
 
@@ -149,20 +150,35 @@ def scheduled(
     as_known: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> SharedSchedule:
-    """Return what comes of a policy on shared nodes, or of what there was until Ctrl-C.
+    """Return the schedule of a policy on shared nodes; after Ctrl-C, the schedule until then.
 
-    `as_known`: what is expected at its begin, by the downtimes that are known then [48].
+    `as_known`: simulate only with the downtimes that are known as the run begins [48].
     """
-    federation = with_names(federation)
-    rules, plans = policy.rules(reading.seen(workload), federation), isinstance(policy, OnlinePolicy)
-    apart = plans and len(federation.groups) > 1
-    packed = pack(workload, federation, rules, sharing, reading, t0, apart=apart, as_known=as_known)
-    run = SharedRun(workload, federation, packed, sharing, reading, str(rules))
+    run = prepared(workload, with_names(federation), policy, sharing, reading, t0, as_known=as_known)
     if isinstance(policy, OnlinePolicy):
         policy.planner(run)
     with suppress(KeyboardInterrupt):
         run.advance(progress=progress)
     return run.schedule()
+
+
+def prepared(
+    workload: Workload,
+    federation: Federation,
+    policy: Policy,
+    sharing: NodeSharing,
+    reading: Reading,
+    t0: float | None,
+    *,
+    as_known: bool = False,
+) -> SharedRun:
+    """Return the run of a policy on shared nodes, at its begin; all downtimes of the federation name their nodes."""
+    rules, plans = policy.rules(reading.seen(workload), federation), isinstance(policy, OnlinePolicy)
+    apart = plans and len(federation.groups) > 1
+    packed = pack(workload, federation, rules, sharing, reading, t0, apart=apart, as_known=as_known)
+    run = SharedRun(workload, federation, packed, sharing, reading, str(rules))
+    run._again = partial(prepared, workload, federation, policy, sharing, reading, t0, as_known=as_known)
+    return run
 
 
 def schedule_of(
@@ -175,8 +191,12 @@ def schedule_of(
     *,
     policy: str,
     interrupted: bool = False,
+    replay: Callable[[], Simulation] | None = None,
 ) -> SharedSchedule:
-    """Return what a run has started, and when it ended."""
+    """Return the schedule of a run as its state is now.
+
+    `interrupted`: the run is not over, and ends after now are unknown.
+    """
     work = state.work
     assert work is not None
     now, notes, finish = float(state.clock[Clock.NOW]), [], np.array(state.finish)
@@ -204,6 +224,7 @@ def schedule_of(
         lost=lost,
         notes=tuple(notes),
         until=now if interrupted else np.inf,
+        replay=replay,
         played=Played(
             sharing,
             use_of(workload, federation, start, finish, work, federation.node_order),
@@ -220,13 +241,16 @@ def use_of(
     work: Work,
     numbers: Ints | None,
 ) -> NodeUse:
-    """Return which tasks of each job were on which node; `numbers` of nodes that were played in another order."""
+    """Return how many tasks of each job were on which node.
+
+    `numbers` has the nodes' numbers in the federation; None if the order of nodes is the same.
+    """
     begun = np.flatnonzero(~np.isnan(start))
     return _use(workload, federation, start, finish, work.held, work.held, begun, numbers)
 
 
 def _use_of_lost(workload: Workload, federation: Federation, lost: LostRuns, work: Work) -> NodeUse:
-    """Return which tasks of each lost run were on which node: a row of jobs is one of runs there."""
+    """Return how many tasks of each lost run were on which node; each run is a job of the NodeUse."""
     runs, rows = one_job_per_run(workload, lost.job), np.arange(lost.runs)
     return _use(runs, federation, lost.start, lost.end, work.gone, work.held, rows, federation.node_order)
 
@@ -241,7 +265,7 @@ def _use(
     rows: Ints,
     numbers: Ints | None,
 ) -> NodeUse:
-    # `where` says which of the pieces and devices that are held are those of a row.
+    # `where` has, for each row (a job or a lost run), the first and the number of its pieces and devices in `held`.
     job, piece = _all_from(rows, where.first, where.pieces)
     of_device, part = _all_from(rows, where.first_device, where.devices)
     node, device_node = held.node[piece], held.device_node[part]
@@ -263,7 +287,8 @@ def _use(
 
 
 def _all_from(rows: Ints, first: Ints, count: Ints) -> tuple[Ints, Ints | slice]:
-    # So many places from the first one of each row: whose they are, and which, all at once where none is between.
+    # Returns, for the `count` entries of each row from `first` on, their rows and their indices; a slice if these are
+    # consecutive.
     rows = rows[np.argsort(first[rows], kind="stable")]
     first, count = first[rows], count[rows]
     whose, before = np.repeat(rows, count), np.cumsum(count) - count

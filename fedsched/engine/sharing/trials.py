@@ -1,4 +1,4 @@
-"""Trials: plans run one after the other on shared nodes, in one workspace."""
+"""Trials: a workspace in which plans are simulated on shared nodes, one after the other."""
 
 from __future__ import annotations
 
@@ -34,14 +34,15 @@ if TYPE_CHECKING:
     from fedsched.model.machine.federation import Federation
     from fedsched.model.reading import Reading
 
-LOOK = 64  # instants between two looks at a clock
+LOOK = 64  # instants between two calls of `over`
 ALL = int(np.iinfo(np.int64).max)
 
 
 class Trials:
-    """A workspace for runs of one problem's jobs, some of which may run already and hold nodes.
+    """A workspace for simulations of one problem's jobs; some of them may run at t0.
 
-    `shortest` is what each job is planned to take at least.
+    `shortest` is each job's shortest planned duration in seconds. `running` is the state of the jobs that run at t0,
+    and `present` is what they hold.
     """
 
     def __init__(
@@ -65,16 +66,19 @@ class Trials:
             set_running(self.state, problem.running, running)
 
     def rooms(self) -> Ints:
-        """Return how many tasks of each job fit on each group, all nodes being free: so many as it has at most."""
+        """Return jobs × groups: how many of the job's tasks fit on the group while all nodes are free."""
         kinds = self.sharing.kinds
         room = np.zeros((kinds.tasks.size, self.sharing.nodes.gpus.size), dtype=np.int64)
         all_free.rooms(self.sharing, self.work, room)
         return np.ascontiguousarray(np.minimum(room, kinds.tasks[:, None])[kinds.of_job])
 
     def placements(self, limits: Ints) -> Ints:
-        """Return the rules by which each job fits while all nodes are free, with no more tasks on groups than these."""
+        """Return the placement rules (numbers) under which every job fits while all nodes are free.
+
+        `limits` (jobs × groups) are the most tasks of a job on a group.
+        """
         known = placements_on("shared nodes")
-        names = known if limits.shape[1] > 1 else known[:1]  # on one group all are the same
+        names = known if limits.shape[1] > 1 else known[:1]  # on one group all rules do the same
         plan = plan_in_order(np.arange(len(limits)), limits)
         rules = sorted(int(Placement[name.upper()]) for name in names)
         return np.array([rule for rule in rules if self._fit(plan._replace(placement=rule))], dtype=np.int64)
@@ -87,7 +91,10 @@ class Trials:
         return all_free.first_over(self.problem, plan, self.state, self.sharing, self.work) < 0
 
     def run(self, plan: Plan, over: Callable[[], bool] | None = None) -> int:
-        """Run a plan by which each job fits; return a Status, MORE where `over` said so before it had ended."""
+        """Simulate a plan under which each job fits; return a Status.
+
+        It is MORE if `over` returned True before the end: then the simulation was stopped.
+        """
         self._leaf[:] = leaves(self.sharing.kinds.of_job, plan.order)
         begin(self.problem, plan, self.state)
         status = int(Status.MORE)
@@ -98,7 +105,7 @@ class Trials:
         return status
 
     def taken(self, federation: Federation) -> Floats:
-        """Return the node-seconds that the jobs of the last run took of each group, lost runs too."""
+        """Return the node-seconds that jobs used in each group during the last simulation, lost runs included."""
         state, jobs = self.state, np.arange(self.state.start.size)
         taken = self._taken(federation, jobs, state.counts, state.start, state.finish, self.work.held)
         if (lost := lost_in(state)) is not None:
@@ -106,14 +113,17 @@ class Trials:
         return taken
 
     def drawing(self, federation: Federation) -> Runs:
-        """Return which share of how many nodes of each group each job of the last run had that has ended, and when."""
+        """Return the jobs with a finish in the last simulation, with their times and shares of nodes in each group."""
         state = self.state
         shares = self._shares(federation, np.arange(state.start.size), state.counts, self.work.held)
         ran = np.flatnonzero(~np.isnan(state.finish))
         return Runs(ran, state.start[ran], state.finish[ran], shares[ran])
 
     def joules_beyond(self, federation: Federation, watts: Floats) -> float:
-        """Return how much more the jobs of the last run took than by busy watts, as these say; lost runs too."""
+        """Return the joules of the last simulation beyond those at the busy watts of the groups.
+
+        `watts` (jobs × groups) are those of a node under each job; if it is empty, the result is 0. Lost runs count.
+        """
         if watts.size == 0:
             return 0.0
         runs = self.drawing(federation)
@@ -128,7 +138,7 @@ class Trials:
         return node_seconds(self._shares(federation, jobs, counts, where), start, finish, self.problem.t0)
 
     def _shares(self, federation: Federation, jobs: Ints, counts: Ints, where: Held | Gone) -> Floats:
-        # `where` has which of the pieces that are held are those of each run.
+        # `where` has the first and the number of the pieces of each run, in `work.held`.
         kinds, node = self.sharing.kinds, self.work.held.node
         shares = node_shares(federation, kinds.need[kinds.of_job[jobs], 0], counts)
         for run in np.flatnonzero(kinds.alone[kinds.of_job[jobs]]).tolist():
@@ -138,9 +148,9 @@ class Trials:
 
 
 def room_when_free(workload: Workload, federation: Federation, sharing: NodeSharing, reading: Reading) -> Ints:
-    """Return how many tasks of each job each group holds while all nodes are free, jobs × groups, at most the job's.
+    """Return jobs × groups: how many of the job's tasks fit on the group while all nodes are free.
 
-    A job that its partition or reservation does not admit has room nowhere.
+    It is 0 everywhere for a job that its partition or reservation does not admit.
     """
     room = np.zeros((len(workload), len(federation.groups)), dtype=np.int64)
     workload = with_default_times(workload, federation)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from fedsched.core.names import Alternatives, Knowledge, SameTime, Saturation, Submits
+    from fedsched.engine.run.waiting import Waits
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
     from fedsched.model.reading import Reading
@@ -138,6 +139,28 @@ class ScheduleConvenience(ReportConvenience):
             alternatives=alternatives,
         )  # fmt: skip
         return read_csv(path, workload, federation, t0=t0, reading=reading)
+
+    def why(self: Schedule, job: int) -> Waits:
+        """Return why a job waited: what kept it from starting, and from when to when.
+
+        The simulation is run again, and asked after each of its dispatch passes. Raise ScheduleError if no job has the
+        id, or if the schedule is not of a simulation in this process.
+
+        Parameters
+        ----------
+        job
+            The job's id.
+
+        Examples
+        --------
+        >>> jobs = fs.Workload(submit=[0, 0, 0], tasks=[3, 4, 1], runtime=[600, 600, 900])
+        >>> print(fs.simulate(jobs, 4).why(2))
+        Job 2, submitted at 0 s, starts at 600 s.
+          0 to 600 s  it needs 4 nodes; 1 of those that it may use is free
+        """
+        from fedsched.engine.run.waiting import why
+
+        return why(self, job)
 
     def plot(self: Schedule, ax: Any = None) -> Any:
         """Draw the schedule's Gantt chart into `ax` (None: new axes), and return the axes of matplotlib."""

@@ -18,6 +18,8 @@ from fedsched.model.schedule.lost import LostRuns, no_runs
 from fedsched.model.schedule.promises import Promises, same_delays, same_promises
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike, NDArray
 
     from fedsched.core.names import Alternatives, Knowledge, SameTime, Saturation
@@ -38,7 +40,8 @@ class Schedule(Read, ScheduleConvenience):
     has no other run. `reading` says what the policy knew, and how simultaneous events, uplinks and estimates were
     treated; its fields may be given one by one, and so may two of the `integrals`, which the simulation summed up. The
     schedule says what happened up to the time `until`; infinite = to the end. `promises` says from when on jobs had
-    their nodes, if nodes may have had to boot. `delays` has the seconds by which a plan delayed each job.
+    their nodes, if nodes may have had to boot. `delays` has the seconds by which a plan delayed each job. `replay`
+    makes the simulation anew, for `why`; None if the schedule is not of one.
 
     Examples
     --------
@@ -62,6 +65,7 @@ class Schedule(Read, ScheduleConvenience):
     until: float
     promises: Promises | None
     delays: NDArray[np.float64] | None
+    replay: Callable[[], Any] | None
 
     def __init__(
         self,
@@ -82,6 +86,7 @@ class Schedule(Read, ScheduleConvenience):
         until: float = np.inf,
         promises: Promises | None = None,
         delays: ArrayLike | None = None,
+        replay: Callable[[], Any] | None = None,
         same_time: SameTime | None = None,
         knowledge: Knowledge | None = None,
         saturation: Saturation | None = None,
@@ -97,7 +102,7 @@ class Schedule(Read, ScheduleConvenience):
         lost = no_runs(len(federation.groups)) if lost is None else lost.frozen()
         promises = None if promises is None else promises.frozen()
         given = (workload, federation, start, finish, counts, t0, reading, policy, integrals, notes, lost, until,
-                 promises, delays)  # fmt: skip
+                 promises, delays, replay)  # fmt: skip
         for name, value in zip(Schedule.__slots__, given, strict=True):
             object.__setattr__(self, name, value)
         jobs, groups = len(workload), len(federation.groups)

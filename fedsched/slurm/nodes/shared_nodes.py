@@ -200,7 +200,7 @@ def release(shared: Shared | None, state: State, job: int) -> int:
             more += ones(back)
             free[k] |= back
         return more
-    give_back(shared.sharing, shared.work, shared.work.later, job)
+    give_back(shared.sharing, shared.work.held, shared.work.later, job)
     return more
 
 
@@ -227,7 +227,7 @@ def release_ended(shared: Shared | None, job: int) -> None:
     if shared is None:
         return
     work = shared.work
-    give_back(shared.sharing, work, work.now, job)
+    give_back(shared.sharing, work.held, work.now, job)
     for i in range(work.held.first[job], work.held.first[job] + work.held.pieces[job]):
         shared.completing[work.held.node[i]] += 1
 

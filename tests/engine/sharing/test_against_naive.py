@@ -73,3 +73,11 @@ def test_events_in_turn_are_as_the_reference_has_them(seed: int) -> None:
     """Tests the same where each event of an instant has a pass of its own, alone or beside all else."""
     every = (*BOUND, "held", "tiers", "nodes", "reserved", "downtimes", "counted", "taking")
     same_as_naive(case(21000 + seed, bound=("sequential", *every) if seed % 2 else ("sequential",)))
+
+
+@pytest.mark.parametrize("seed", range(tries(160)))
+def test_conservative_plans_are_as_the_reference_has_them(seed: int) -> None:
+    """Tests the same where every job in turn has a reservation, alone or beside all else."""
+    every = (*BOUND, "held", "tiers", "nodes", "reserved", "downtimes", "counted", "taking", "sequential")
+    bound = [(), BOUND, ("downtimes", "counted"), every][seed % 4]
+    same_as_naive(case(23000 + seed, bound=("conservative", *bound)))

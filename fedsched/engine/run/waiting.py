@@ -1,0 +1,293 @@
+"""Why a job waits: a run of the event loop, asked after each dispatch pass what keeps one job from starting."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.core.errors import ScheduleError
+from fedsched.core.jit import inlined, kernel
+from fedsched.core.text import counted, first_of
+from fedsched.engine.codes import Dispatch, Status
+from fedsched.engine.dispatch.greedy import exceeds_limits
+from fedsched.engine.loop.event_loop import run as run_loop
+from fedsched.engine.loop.feature_flags import more_than_closing
+from fedsched.engine.optional_features import limits, pools, power_caps
+from fedsched.engine.optional_features.downtimes import place_from_now
+from fedsched.engine.optional_features.reservation_queues import is_in_other_queue
+from fedsched.engine.placement.node_choice import place
+from fedsched.engine.queue.queue_tree import ANY, FIRST
+from fedsched.engine.queue.scan import next_small
+from fedsched.engine.run.simulation import held_jobs, joined_in, submits_in
+from fedsched.engine.shared_nodes.fitting import fits, fits_ever
+from fedsched.model.constraints.dependencies import edges_of
+from fedsched.model.machine.counters import counters_of
+from fedsched.model.machine.limits import without_node_limits
+from fedsched.model.time.reservations import in_reservations
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fedsched.engine.arrays.structs import Plan, Problem, State
+    from fedsched.engine.run.simulation import Simulation
+    from fedsched.engine.shared_nodes.arrays import Sharing, Work
+    from fedsched.model.schedule.schedule import Schedule
+
+
+OF_RESERVATION = "it waits for the nodes of its reservation"
+
+
+class Reason(IntEnum):
+    """What keeps a job from starting."""
+
+    CONDITION = 0  # another job, a begin of its own, or a hold: the job is not in the queue
+    RUNS = 1  # it ran, and lost its nodes later
+    LIMIT = 2
+    POOL = 3
+    RESERVATION = 4
+    NODES = 5
+    DOWNTIME = 6
+    POWER = 7
+    TURN = 8  # it fits, and jobs before it have the right to its nodes
+
+
+@kernel
+def reason_now(problem: Problem, plan: Plan, state: State, j: int) -> int:
+    """Return the number of the reason that kept a queued job from starting in the last pass."""
+    return _reason(problem.sharing, state.work, problem, plan, state, j)
+
+
+@inlined
+def _reason(
+    sharing: Sharing | None, work: Work | None, problem: Problem, plan: Plan, state: State, j: int
+) -> int:
+    more = more_than_closing(problem.extras)
+    if is_in_other_queue(state.extras, j):
+        return Reason.RESERVATION
+    if limits.is_over_limit(state.extras, j):
+        return Reason.LIMIT
+    if not pools.suffice(more, state.extras, j):
+        return Reason.POOL
+    if sharing is None or work is None:
+        if not place(problem, plan, j, state.free, state.load, state):
+            return Reason.NODES
+        if not place_from_now(problem.extras, state.extras, problem, plan, state, j):
+            return Reason.DOWNTIME
+        if not power_caps.allow_now(more, state.extras, problem, state, j):
+            return Reason.POWER
+        return Reason.LIMIT if exceeds_limits(problem, state, j) else Reason.TURN
+    if not fits_ever(problem, plan, state, sharing, work, j):
+        return Reason.NODES
+    return Reason.TURN if fits(problem, plan, state, sharing, work, work.now, j) else Reason.DOWNTIME
+
+
+@kernel
+def first_in_queue(problem: Problem, state: State) -> int:
+    """Return the first job of the queue that no limit skips, or -1."""
+    position = next_small(problem, state, state.queue, FIRST, ANY)
+    return state.queue.order[position] if position >= 0 else -1
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """One stretch of a job's wait.
+
+    Parameters
+    ----------
+    begin, end
+        When it begins and ends, in seconds.
+    reason
+        What kept the job from starting.
+    """
+
+    begin: float
+    end: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """Why a job started when it did: what kept it from starting, from its submit on.
+
+    Parameters
+    ----------
+    job
+        The job's id.
+    submit, start
+        When it was submitted, and when it started; NaN: it never starts.
+    waits
+        The stretches of its wait, in order.
+
+    Examples
+    --------
+    >>> jobs = fs.Workload(submit=[0, 0, 0], tasks=[3, 4, 1], runtime=[600, 600, 900])
+    >>> print(fs.simulate(jobs, 4).why(3))
+    Job 3, submitted at 0 s, starts at 1,200 s.
+         0 to   600 s  it fits, but its nodes are reserved for job 2, the first in the queue
+       600 to 1,200 s  it needs 1 node; 0 of those that it may use are free
+    """
+
+    job: int
+    submit: float
+    start: float
+    waits: tuple[Wait, ...]
+
+    def __str__(self) -> str:
+        starts = "never starts" if np.isnan(self.start) else f"starts at {self.start:,.10g} s"
+        rows = [(f"{one.begin:,.10g}", f"{one.end:,.10g}", one.reason) for one in self.waits]
+        width = max((len(cell) for row in rows for cell in row[:2]), default=0)
+        lines = [f"  {begin:>{width}} to {end:>{width}} s  {reason}" for begin, end, reason in rows]
+        return "\n".join([f"Job {self.job}, submitted at {self.submit:,.10g} s, {starts}.", *lines])
+
+
+@dataclass(slots=True)
+class _Stretch:
+    # Instants in a row with the same reason; of free nodes the fewest and the most.
+    begin: float
+    reason: Reason
+    detail: str
+    least: int
+    most: int
+
+
+def waits_of(run: Simulation, row: int) -> Waits:
+    """Run a simulation that has not begun until a job starts for the last time; return why it did not start before."""
+    stretches: list[_Stretch] = []
+    until, status = np.nan, int(Status.MORE)
+    submit = float(submits_in(run.problem, run.state)[row])
+    if run.actual.feedback is None:  # else the submit is known when it comes
+        status = run_loop(run.problem, run.plan, run.state, np.iinfo(np.int64).max, np.nextafter(submit, -np.inf))
+    while status in (Status.MORE, Status.PAUSED):
+        status = run_loop(run.problem, run.plan, run.state, 1, np.inf)
+        now = run.time
+        if now < submits_in(run.problem, run.state)[row]:
+            continue
+        until = now
+        if run.all_stay and not np.isnan(run.state.start[row]):
+            break
+        _note(stretches, run, row, now)
+    start = float(run.state.start[row]) if not held_jobs(run.state)[row] else np.nan
+    if stretches and stretches[-1].reason == Reason.RUNS:
+        until = stretches.pop().begin
+    begins = [one.begin for one in stretches]
+    ends = [*begins[1:], until][: len(begins)]
+    submit = float(submits_in(run.problem, run.state)[row])
+    waits = (Wait(max(one.begin, submit), end, _said(run, row, one)) for one, end in zip(stretches, ends, strict=True))
+    return Waits(int(run.actual.id[row]), submit, start, tuple(one for one in waits if one.end > one.begin))
+
+
+def _note(stretches: list[_Stretch], run: Simulation, row: int, now: float) -> None:
+    reason = _reason_of(run, row)
+    free = _room(run, row) if reason == Reason.NODES else 0
+    detail = "".join(_details(run, row, reason))
+    last = stretches[-1] if stretches else None
+    if last is not None and (last.reason, last.detail) == (reason, detail):
+        last.least, last.most = min(last.least, free), max(last.most, free)
+    else:
+        stretches.append(_Stretch(now, reason, detail, free, free))
+
+
+def _reason_of(run: Simulation, row: int) -> Reason:
+    problem, state = run.problem, run.state
+    if held_jobs(state)[row] or row not in joined_in(problem, state):
+        return Reason.CONDITION
+    if not np.isnan(state.start[row]):
+        return Reason.RUNS
+    return Reason(reason_now(problem, run.plan, state, row))
+
+
+def _details(run: Simulation, row: int, reason: Reason) -> Iterator[str]:
+    """Yield what a reason is about, such as the name of a limit."""
+    problem, extras, state = run.problem, run.problem.extras, run.state.extras
+    if reason == Reason.LIMIT and extras is not None and state is not None:
+        federation = run.federation if problem.sharing is None else without_node_limits(run.federation)
+        kind = int(extras.limits.kind[row])
+        first, last = extras.limits.first[kind : kind + 2].tolist()
+        over = [i for i in range(first, last) if extras.limits.weight[i] > state.limited.left[extras.limits.counter[i]]]
+        names = counters_of(run.actual, federation).names
+        yield ", ".join(names[extras.limits.counter[i]] for i in over)
+    elif reason == Reason.POOL and extras is not None and state is not None:
+        short = np.flatnonzero(extras.pools.need[row] > state.pools.free).tolist()
+        yield ", ".join(repr(run.federation.pools[p].name) for p in short)
+    elif reason == Reason.TURN:
+        head = int(first_in_queue(problem, run.state))
+        yield "" if head in (row, -1) else str(run.actual.id[head])
+
+
+def _room(run: Simulation, row: int) -> int:
+    """Return how many free nodes of the groups that a job may use there are; of shared nodes, how many tasks fit."""
+    if run.state.work is not None:
+        return int(run.state.work.room.sum())  # as the reason was found
+    caps = run.plan.caps[run.plan.cap_row[row]]
+    return int(np.minimum(run.state.free, caps).sum())
+
+
+def _said(run: Simulation, row: int, one: _Stretch) -> str:
+    match one.reason:
+        case Reason.CONDITION:
+            return _condition(run, row)
+        case Reason.RUNS:
+            return "it runs, and loses its nodes to a downtime"
+        case Reason.LIMIT:
+            return f"the limit of {one.detail} is reached" if one.detail else "its nodes would exceed a limit"
+        case Reason.POOL:
+            return f"too little of pool {one.detail} is free"
+        case Reason.RESERVATION:
+            return OF_RESERVATION
+        case Reason.NODES:
+            return _too_few(run, row, one)
+        case Reason.DOWNTIME:
+            return "it fits, but nodes that it needs close before its requested time ends"
+        case Reason.POWER:
+            return "it fits, but a power cap does not allow it"
+    return _turn(run, one.detail)
+
+
+def _too_few(run: Simulation, row: int, one: _Stretch) -> str:
+    tasks = int(run.problem.tasks[row])
+    some = f"{one.least:,}" if one.least == one.most else f"{one.least:,} to {one.most:,}"
+    if run.state.work is not None:
+        return f"it has {counted(tasks, 'task')}; there is room for {some} on the nodes that it may use"
+    if one.most >= tasks:
+        return f"it needs {counted(tasks, 'node')}; {some} are free, but its placement rule cannot combine them"
+    are = "is" if some == "1" else "are"
+    return f"it needs {counted(tasks, 'node')}; {some} of those that it may use {are} free"
+
+
+def _turn(run: Simulation, head: str) -> str:
+    if not head:
+        return "it fits, but the uplinks that it needs are loaded"
+    if run.plan.dispatch == Dispatch.STRICT:
+        return f"it fits, but job {head} is before it in the queue, and none is passed"
+    if run.plan.dispatch == Dispatch.CONSERVATIVE:
+        return f"it fits, but its nodes are reserved for jobs before it in the queue, first job {head}"
+    if run.plan.dispatch == Dispatch.LOCAL:
+        return f"it fits, but a job before it waits for the same cluster, first job {head}"
+    return f"it fits, but its nodes are reserved for job {head}, the first in the queue"
+
+
+def _condition(run: Simulation, row: int) -> str:
+    edges = edges_of(run.actual)
+    before = edges.on[edges.job == row]
+    if before.size:
+        return f"it waits for job {first_of(run.actual.id[np.unique(before)])}"
+    if in_reservations(run.actual, run.federation)[row]:
+        return OF_RESERVATION
+    begin = run.actual.begin
+    return "it is held" if begin is None else "it may not begin before a time of its own"
+
+
+def why(schedule: Schedule, job: int) -> Waits:
+    """Return why a job of a schedule waited, by a run like the one that made the schedule."""
+    if schedule.replay is None:
+        raise ScheduleError(
+            "why: this schedule does not say how it was made (it was read from a file, or is of Slurm's scheduler or a "
+            "rolling search); ask one that simulate or optimize returns."
+        )
+    rows = np.flatnonzero(schedule.workload.id == job)
+    if not rows.size:
+        raise ScheduleError(f"why: no job has the id {job!r}; give one of schedule.workload.id.")
+    return waits_of(schedule.replay(), int(rows[0]))
