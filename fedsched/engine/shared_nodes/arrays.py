@@ -192,6 +192,9 @@ class PlannedJobs(NamedTuple):
     begins: Ints  # 1: the reservation begins, 0: it ends
     held: Held
     stock: Stock  # scratch: a walk through a job's run
+    not_before: Floats  # per kind: the start of its job that was planned last in this pass
+    shortest: Floats  # per kind: how long that job takes at least
+    time_of: Floats  # [0]: before this time the job that is planned cannot start
     pool: Ints  # per pool: what is free at the time that is looked at
     walked_pool: Ints  # scratch: a walk through a job's run
     least_pool: Ints  # per pool: the least during that run

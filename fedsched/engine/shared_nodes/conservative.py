@@ -23,14 +23,15 @@ from fedsched.engine.shared_nodes.candidates import ANY_LENGTH, gather
 from fedsched.engine.shared_nodes.choosing import choose
 from fedsched.engine.shared_nodes.closing import next_opening, place_while_open
 from fedsched.engine.shared_nodes.fitting import fits_now, start
-from fedsched.engine.shared_nodes.future import end_job, measure_all, room_of
-from fedsched.engine.shared_nodes.stock import copy_stock, lower_to, measure_room, take_job
+from fedsched.engine.shared_nodes.future import change_room, end_job, measure_all
+from fedsched.engine.shared_nodes.stock import copy_stock, lower_to, measure_room, room_on, take_job
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Extras, ExtraState, Ints, Plan, Problem, State
     from fedsched.engine.shared_nodes.arrays import PlannedJobs, Sharing, Work
 
 LESS, MORE = constant(-1), constant(1)
+TOO_EARLY = constant(0)  # in `PlannedJobs.time_of`: no start of the job that is planned is possible before this
 
 
 @part
@@ -39,6 +40,8 @@ def plan_the_queue(problem: Problem, plan: Plan, state: State, sharing: Sharing,
     gather(problem, plan, state, sharing, work)
     line.heap_up(work, state.queue.position)
     work.planned.number[:] = 0
+    for i in range(work.number[Number.KINDS]):
+        work.planned.not_before[work.line.kinds[i]] = -np.inf
     position = next_small(problem, state, state.queue, FIRST, ANY)
     while position >= 0 and work.number[Number.HEAP] > 0:
         _plan_job(problem, plan, state, sharing, work, state.queue.order[position])
@@ -72,10 +75,12 @@ def _plan_job(problem: Problem, plan: Plan, state: State, sharing: Sharing, work
     total = measure_all(sharing, work, kind)
     last, change = state.counter[Counter.ENDS] - 1, 0
     opening, time, freed = next_opening(problem.extras, state.clock, sharing.closures, now), now, True
+    planned.time_of[TOO_EARLY] = _not_before(state, planned, sharing, kind, j)
     while True:
-        if freed and total >= tasks and _pools_suffice(more, planned.pool, j):
+        if freed and total >= tasks and time >= planned.time_of[TOO_EARLY] and _pools_suffice(more, planned.pool, j):
             end = _planned_end(problem, plan, state, sharing, work, j, time, total, last, change)
             if end < np.inf:
+                planned.not_before[kind], planned.shortest[kind] = time, state.shortest[j]
                 _keep(problem, plan, state, sharing, work, j, time, end)
                 return
         time = opening
@@ -89,21 +94,32 @@ def _plan_job(problem: Problem, plan: Plan, state: State, sharing: Sharing, work
         if time == opening:
             opening, freed = next_opening(problem.extras, state.clock, sharing.closures, time), True
         while last >= 0 and end_after(ends.time[last], now) == time:
-            total += room_of(sharing, work.held, work, kind, ends.job[last], LESS)
+            before = total
+            total += change_room(sharing, work.held, work, kind, ends.job[last], LESS)
             end_job(sharing, work.held, work.later, ends.job[last])
-            total += room_of(sharing, work.held, work, kind, ends.job[last], MORE)
+            total += change_room(sharing, work.held, work, kind, ends.job[last], MORE)
+            freed = freed or total > before or _frees_pools(more, ends.job[last], j)
             _move_pools(more, planned.pool, ends.job[last], MORE)
-            last, freed = last - 1, True
+            last -= 1
         while change < planned.number[PlannedNumber.CHANGES] and planned.time[change] == time:
-            other, begins = planned.job[change], planned.begins[change] == 1
-            total += room_of(sharing, planned.held, work, kind, other, LESS)
+            other, begins, before = planned.job[change], planned.begins[change] == 1, total
+            total += change_room(sharing, planned.held, work, kind, other, LESS)
             if begins:
                 take_job(sharing, planned.held, work.later, other)
             else:
                 end_job(sharing, planned.held, work.later, other)
-            total += room_of(sharing, planned.held, work, kind, other, MORE)
+            total += change_room(sharing, planned.held, work, kind, other, MORE)
+            freed = freed or total > before or (not begins and _frees_pools(more, other, j))
             _move_pools(more, planned.pool, other, LESS if begins else MORE)
-            change, freed = change + 1, freed or not begins
+            change += 1
+
+
+@inlined
+def _not_before(state: State, planned: PlannedJobs, sharing: Sharing, kind: int, j: int) -> float:
+    # On one group a job starts no earlier than one of its kind that is planned before it and takes no longer.
+    if sharing.nodes.gpus.size > 1 or state.shortest[j] < planned.shortest[kind]:
+        return -np.inf
+    return planned.not_before[kind]
 
 
 @part
@@ -121,7 +137,7 @@ def _planned_end(
 ) -> float:
     # The planned end of a job that fits from `time` on; infinite if it does not. `work.both` has what is free
     # throughout, and `scratch.chosen` the tasks on each group. `last` and `change` are the next end and next change.
-    room, kind, tasks = state.scratch.extra, sharing.kinds.of_job[j], problem.tasks[j]
+    room, tasks = state.scratch.extra, problem.tasks[j]
     planned, more = work.planned, more_than_closing(problem.extras)
     end = end_after(time + state.shortest[j], time)
     while True:
@@ -129,12 +145,10 @@ def _planned_end(
         for p in range(planned.pool.size):
             planned.least_pool[p] = planned.pool[p]
         fit = total
+        for g in range(room.size):
+            room[g] = work.room[g]
         if _begins_until(planned, change, end):
-            _lower_until(problem, state, sharing, work, end, last, change)
-            fit = measure_room(sharing, work.both, kind, room)
-        else:
-            for g in range(room.size):
-                room[g] = work.room[g]
+            fit = _lower_until(problem, state, sharing, work, j, end, total, last, change)
         if fit < tasks or not _pools_suffice(more, planned.least_pool, j):
             return np.inf
         if not place_while_open(problem.extras, problem, plan, state, sharing, work, room, fit, j, time):
@@ -157,31 +171,52 @@ def _begins_until(planned: PlannedJobs, change: int, end: float) -> bool:
 
 @inlined
 def _lower_until(
-    problem: Problem, state: State, sharing: Sharing, work: Work, end: float, last: int, change: int
-) -> None:
-    # Lowers `work.both`, and the pools, to the least that is free until `end`: that drops only as reservations begin.
-    planned, ends, now = work.planned, state.ends, state.clock[Clock.NOW]
-    more = more_than_closing(problem.extras)
-    copy_stock(work.later, planned.stock)
+    problem: Problem,
+    state: State,
+    sharing: Sharing,
+    work: Work,
+    j: int,
+    end: float,
+    total: int,
+    last: int,
+    change: int,
+) -> int:
+    # Lowers `work.both`, the pools, and the room of each group to the least that is free until `end`: it drops only as
+    # reservations begin. Returns the room of all groups; it stops as soon as that is too little.
+    planned, ends, now, kind = work.planned, state.ends, state.clock[Clock.NOW], sharing.kinds.of_job[j]
+    stock, held, room, more = planned.stock, planned.held, state.scratch.extra, more_than_closing(problem.extras)
+    copy_stock(work.later, stock)
     for p in range(planned.pool.size):
         planned.walked_pool[p] = planned.pool[p]
     while change < planned.number[PlannedNumber.CHANGES] and planned.time[change] < end:
-        time, j = planned.time[change], planned.job[change]
+        time, other = planned.time[change], planned.job[change]
         while last >= 0 and end_after(ends.time[last], now) <= time:
-            end_job(sharing, work.held, planned.stock, ends.job[last])
+            end_job(sharing, work.held, stock, ends.job[last])
             _move_pools(more, planned.walked_pool, ends.job[last], MORE)
             last -= 1
         if planned.begins[change] == 1:
-            take_job(sharing, planned.held, planned.stock, j)
-            for i in range(planned.held.first[j], planned.held.first[j] + planned.held.pieces[j]):
-                lower_to(sharing, planned.stock, work.both, planned.held.node[i])
-            _move_pools(more, planned.walked_pool, j, LESS)
+            take_job(sharing, held, stock, other)
+            for i in range(held.first[other], held.first[other] + held.pieces[other]):
+                node = held.node[i]
+                g = sharing.nodes.group[node]
+                before = room_on(sharing, work.both, kind, node)
+                lower_to(sharing, stock, work.both, node)
+                if sharing.kinds.opened[kind, g] == 1:
+                    lost = before - room_on(sharing, work.both, kind, node)
+                    room[g] -= lost
+                    total -= lost
+            _move_pools(more, planned.walked_pool, other, LESS)
             for p in range(planned.pool.size):
                 planned.least_pool[p] = min(planned.least_pool[p], planned.walked_pool[p])
+            if total < sharing.kinds.tasks[kind]:
+                if measure_room(sharing, stock, kind, room) < sharing.kinds.tasks[kind]:
+                    planned.time_of[TOO_EARLY] = np.nextafter(time, np.inf)
+                return total
         else:
-            end_job(sharing, planned.held, planned.stock, j)
-            _move_pools(more, planned.walked_pool, j, MORE)
+            end_job(sharing, held, stock, other)
+            _move_pools(more, planned.walked_pool, other, MORE)
         change += 1
+    return total
 
 
 @inlined
@@ -239,6 +274,17 @@ def _move_pools(extras: Extras | None, pool: Ints, j: int, sign: int) -> None:
         return
     for p in range(pool.size):
         pool[p] += sign * extras.pools.need[j, p]
+
+
+@inlined
+def _frees_pools(extras: Extras | None, other: int, j: int) -> bool:
+    # Whether a job frees a pool that job j needs, as it ends.
+    if extras is None:
+        return False
+    found = False
+    for p in range(extras.pools.amount.size):
+        found = found or (extras.pools.need[other, p] > 0 and extras.pools.need[j, p] > 0)
+    return found
 
 
 @inlined

@@ -38,7 +38,7 @@ def measure_all(sharing: Sharing, work: Work, kind: int) -> int:
 
 
 @inlined
-def room_of(sharing: Sharing, held: Held, work: Work, kind: int, j: int, sign: int) -> int:
+def change_room(sharing: Sharing, held: Held, work: Work, kind: int, j: int, sign: int) -> int:
     """Change `work.room` by what fits on the nodes of job `j`, times `sign`; return the change of the total.
 
     It is subtracted before the job begins or ends in `work.later`, and added after that.
@@ -84,9 +84,9 @@ def reserve(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: 
             opening = next_opening(problem.extras, state.clock, sharing.closures, time)
         while last >= 0 and end_after(ends.time[last], now) == time:
             j = ends.job[last]
-            total += room_of(sharing, work.held, work, kind, j, LESS)
+            total += change_room(sharing, work.held, work, kind, j, LESS)
             end_job(sharing, work.held, work.later, j)
-            total += room_of(sharing, work.held, work, kind, j, MORE)
+            total += change_room(sharing, work.held, work, kind, j, MORE)
             pools.look_past(more_than_closing(problem.extras), state.extras, j)
             last -= 1
         if total < problem.tasks[head] or not pools.suffice_then(more_than_closing(problem.extras), state.extras, head):
