@@ -180,6 +180,10 @@ class PlannedNumber(IntEnum):
     CHANGES = 0
     PIECES = 1
     DEVICES = 2
+    KIND = 3  # of the job that was planned last; -1: the walk cannot go on from there
+    JOB = 4
+    LAST = 5  # the next planned end of a running job on that walk
+    PASSED = 6  # the next change on that walk
 
 
 @by_reference
@@ -194,7 +198,7 @@ class PlannedJobs(NamedTuple):
     stock: Stock  # scratch: a walk through a job's run
     not_before: Floats  # per kind: the start of its job that was planned last in this pass
     shortest: Floats  # per kind: how long that job takes at least
-    time_of: Floats  # [0]: before this time the job that is planned cannot start
+    time_of: Floats  # [0]: before this time the job at hand cannot start; [1]: the start of the job planned last
     pool: Ints  # per pool: what is free at the time that is looked at
     walked_pool: Ints  # scratch: a walk through a job's run
     least_pool: Ints  # per pool: the least during that run

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from fedsched.engine.shared_nodes.arrays import PlannedJobs, Sharing, Work
 
 LESS, MORE = constant(-1), constant(1)
-TOO_EARLY = constant(0)  # in `PlannedJobs.time_of`: no start of the job that is planned is possible before this
+NO_KIND = constant(-1)
+TOO_EARLY, REACHED = constant(0), constant(1)  # in `PlannedJobs.time_of`
 
 
 @part
@@ -40,6 +41,7 @@ def plan_the_queue(problem: Problem, plan: Plan, state: State, sharing: Sharing,
     gather(problem, plan, state, sharing, work)
     line.heap_up(work, state.queue.position)
     work.planned.number[:] = 0
+    work.planned.number[PlannedNumber.KIND] = NO_KIND
     for i in range(work.number[Number.KINDS]):
         work.planned.not_before[work.line.kinds[i]] = -np.inf
     position = next_small(problem, state, state.queue, FIRST, ANY)
@@ -70,17 +72,22 @@ def _plan_job(problem: Problem, plan: Plan, state: State, sharing: Sharing, work
     # Starts the job, or gives it the first reservation that lasts to its planned end; none if there is no such time.
     kind, now, tasks = sharing.kinds.of_job[j], state.clock[Clock.NOW], problem.tasks[j]
     planned, ends, more = work.planned, state.ends, more_than_closing(problem.extras)
-    copy_stock(work.now, work.later)
-    _free_pools_now(more, state.extras, planned)
-    total = measure_all(sharing, work, kind)
-    last, change = state.counter[Counter.ENDS] - 1, 0
-    opening, time, freed = next_opening(problem.extras, state.clock, sharing.closures, now), now, True
-    planned.time_of[TOO_EARLY] = _not_before(state, planned, sharing, kind, j)
+    planned.time_of[TOO_EARLY] = _not_before(problem, state, planned, sharing, kind, j)
+    if planned.number[PlannedNumber.KIND] == kind and planned.time_of[TOO_EARLY] == planned.time_of[REACHED]:
+        time, last, change = planned.time_of[REACHED], _take_last(more, state, sharing, work), _passed(planned)
+    else:
+        copy_stock(work.now, work.later)
+        _free_pools_now(more, state.extras, planned)
+        time, last, change = now, state.counter[Counter.ENDS] - 1, 0
+    planned.number[PlannedNumber.KIND] = NO_KIND
+    total, freed = measure_all(sharing, work, kind), True
+    opening = next_opening(problem.extras, state.clock, sharing.closures, time)
     while True:
         if freed and total >= tasks and time >= planned.time_of[TOO_EARLY] and _pools_suffice(more, planned.pool, j):
             end = _planned_end(problem, plan, state, sharing, work, j, time, total, last, change)
             if end < np.inf:
                 planned.not_before[kind], planned.shortest[kind] = time, state.shortest[j]
+                planned.number[PlannedNumber.LAST], planned.number[PlannedNumber.PASSED] = last, change
                 _keep(problem, plan, state, sharing, work, j, time, end)
                 return
         time = opening
@@ -115,11 +122,40 @@ def _plan_job(problem: Problem, plan: Plan, state: State, sharing: Sharing, work
 
 
 @inlined
-def _not_before(state: State, planned: PlannedJobs, sharing: Sharing, kind: int, j: int) -> float:
-    # On one group a job starts no earlier than one of its kind that is planned before it and takes no longer.
-    if sharing.nodes.gpus.size > 1 or state.shortest[j] < planned.shortest[kind]:
+def _not_before(
+    problem: Problem, state: State, planned: PlannedJobs, sharing: Sharing, kind: int, j: int
+) -> float:
+    # On nodes of one speed a job starts no earlier than one of its kind that is planned before it and takes no longer.
+    if state.shortest[j] < planned.shortest[kind]:
         return -np.inf
+    slowdown = problem.groups.slowdown
+    for g in range(1, slowdown.size):
+        if slowdown[g] != slowdown[0]:
+            return -np.inf
     return planned.not_before[kind]
+
+
+@inlined
+def _take_last(extras: Extras | None, state: State, sharing: Sharing, work: Work) -> int:
+    # Goes on from the walk to the start of the job that was planned last, which takes its nodes; returns the next end.
+    planned = work.planned
+    j, last = planned.number[PlannedNumber.JOB], planned.number[PlannedNumber.LAST]
+    if planned.time_of[REACHED] == state.clock[Clock.NOW]:
+        take_job(sharing, work.held, work.later, j)
+        last = state.counter[Counter.ENDS] - 1
+    else:
+        take_job(sharing, planned.held, work.later, j)
+    _move_pools(extras, planned.pool, j, LESS)
+    return last
+
+
+@inlined
+def _passed(planned: PlannedJobs) -> int:
+    # The next change after the begin of the job that was planned last.
+    change = planned.number[PlannedNumber.PASSED]
+    while change < planned.number[PlannedNumber.CHANGES] and planned.time[change] <= planned.time_of[REACHED]:
+        change += 1
+    return change
 
 
 @part
@@ -224,11 +260,15 @@ def _keep(
     problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work, j: int, time: float, end: float
 ) -> None:
     # Starts a job that is planned for now; keeps the nodes of another for its reservation.
+    planned, kind = work.planned, sharing.kinds.of_job[j]
+    planned.number[PlannedNumber.JOB], planned.time_of[REACHED] = j, time
     if time == state.clock[Clock.NOW]:
-        start(problem, plan, state, sharing, work, work.both, j)
+        if start(problem, plan, state, sharing, work, work.both, j):
+            planned.number[PlannedNumber.KIND] = kind
         return
-    choose(sharing, work, work.both, sharing.kinds.of_job[j], state.scratch.chosen)
-    planned, held, number = work.planned, work.held, work.number
+    planned.number[PlannedNumber.KIND] = kind
+    choose(sharing, work, work.both, kind, state.scratch.chosen)
+    held, number = work.held, work.number
     pieces, devices = planned.number[PlannedNumber.PIECES], planned.number[PlannedNumber.DEVICES]
     planned.held.first[j], planned.held.pieces[j] = pieces, number[Number.FOUND]
     planned.held.first_device[j], planned.held.devices[j] = devices, number[Number.FOUND_DEVICES]

@@ -61,7 +61,7 @@ def new_work(
             stock=_stock(sharing, devices),
             not_before=np.zeros(kinds),
             shortest=np.zeros(kinds),
-            time_of=np.zeros(1),
+            time_of=np.zeros(2),
             pool=_ints(pools),
             walked_pool=_ints(pools),
             least_pool=_ints(pools),
