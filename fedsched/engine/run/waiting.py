@@ -136,11 +136,15 @@ class Waits:
     waits: tuple[Wait, ...]
 
     def __str__(self) -> str:
-        starts = "never starts" if np.isnan(self.start) else f"starts at {self.start:,.10g} s"
-        rows = [(f"{one.begin:,.10g}", f"{one.end:,.10g}", one.reason) for one in self.waits]
+        starts = "never starts" if np.isnan(self.start) else f"starts at {_text(self.start)} s"
+        rows = [(_text(one.begin), _text(one.end), one.reason) for one in self.waits]
         width = max((len(cell) for row in rows for cell in row[:2]), default=0)
         lines = [f"  {begin:>{width}} to {end:>{width}} s  {reason}" for begin, end, reason in rows]
-        return "\n".join([f"Job {self.job}, submitted at {self.submit:,.10g} s, {starts}.", *lines])
+        return "\n".join([f"Job {self.job}, submitted at {_text(self.submit)} s, {starts}.", *lines])
+
+
+def _text(seconds: float) -> str:
+    return f"{seconds:,.0f}" if abs(seconds) >= 1000.0 else f"{seconds:.6g}"
 
 
 @dataclass(slots=True)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 LESS, MORE = constant(-1), constant(1)
 NO_KIND = constant(-1)
+ENDS, BEGINS = constant(0), constant(1)  # in `PlannedJobs.begins`
 TOO_EARLY, REACHED = constant(0), constant(1)  # in `PlannedJobs.time_of`
 
 
@@ -109,7 +110,7 @@ def _plan_job(problem: Problem, plan: Plan, state: State, sharing: Sharing, work
             _move_pools(more, planned.pool, ends.job[last], MORE)
             last -= 1
         while change < planned.number[PlannedNumber.CHANGES] and planned.time[change] == time:
-            other, begins, before = planned.job[change], planned.begins[change] == 1, total
+            other, begins, before = planned.job[change], planned.begins[change] == BEGINS, total
             total += change_room(sharing, planned.held, work, kind, other, LESS)
             if begins:
                 take_job(sharing, planned.held, work.later, other)
@@ -200,7 +201,7 @@ def _begins_until(planned: PlannedJobs, change: int, end: float) -> bool:
     # Whether a reservation begins after the walk's present time and before `end`.
     found = False
     while not found and change < planned.number[PlannedNumber.CHANGES] and planned.time[change] < end:
-        found = planned.begins[change] == 1
+        found = planned.begins[change] == BEGINS
         change += 1
     return found
 
@@ -230,7 +231,7 @@ def _lower_until(
             end_job(sharing, work.held, stock, ends.job[last])
             _move_pools(more, planned.walked_pool, ends.job[last], MORE)
             last -= 1
-        if planned.begins[change] == 1:
+        if planned.begins[change] == BEGINS:
             take_job(sharing, held, stock, other)
             for i in range(held.first[other], held.first[other] + held.pieces[other]):
                 node = held.node[i]
@@ -281,8 +282,8 @@ def _keep(
         planned.held.amount[devices + i] = held.amount[number[Number.DEVICES] + i]
     planned.number[PlannedNumber.PIECES] += number[Number.FOUND]
     planned.number[PlannedNumber.DEVICES] += number[Number.FOUND_DEVICES]
-    _add_change(planned, time, j, 1)
-    _add_change(planned, end, j, 0)
+    _add_change(planned, time, j, BEGINS)
+    _add_change(planned, end, j, ENDS)
 
 
 @inlined
