@@ -293,7 +293,7 @@ REFUSED: dict[str, dict[str, str]] = {
         "shapes to choose": _NOT_MODELLED,
         "communication": _NOT_MODELLED,
         "policies that bind": _NOT_MODELLED,
-        **dict.fromkeys(("dispatch local", "dispatch lookahead"), _NOT_MODELLED),
+        "dispatch lookahead": _NOT_MODELLED,
         **dict.fromkeys(("placement efficient", "placement link_aware"), _NOT_MODELLED),
         "running jobs": _NOT_MODELLED,
     },

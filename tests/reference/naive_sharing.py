@@ -254,6 +254,9 @@ class Run:
         if self.dispatch == "conservative":
             self.conservative(waiting)
             return
+        if self.dispatch == "local":
+            self.start_per_cluster(waiting)
+            return
         if self.dispatch == "greedy":
             for j in waiting:
                 self.try_now(j)
@@ -371,6 +374,27 @@ class Run:
             if self.begin_within_limits(j, counts, hold) and lasts:
                 self.put(later, j, hold)
                 left = naive.less(left, self.jobs[j])
+
+    def start_per_cluster(self, waiting: list[int]) -> None:
+        """Start each job unless one that waits before it may use its cluster, or needs one of its pools [29]."""
+        held: set[tuple[str, int]] = set()
+        for j in waiting:
+            if self.events.over_limit(j):
+                continue
+            groups = {node.group for node in self.nodes if self.takes(node, j)}
+            mine = {("cluster", self.machine.groups[g].cluster) for g in groups}
+            mine |= {("pool", p) for p, need in enumerate(self.jobs[j].needs) if need > 0}
+            counts = None if mine & held else self.place_now(j)
+            if counts is None:
+                held |= mine
+            else:
+                self.begin_within_limits(j, counts, self.choose(j, counts, self.nodes))
+
+    def takes(self, node: Node, j: int) -> bool:
+        """Return whether a job may use a node, which has enough for one of its tasks."""
+        ask, has = self.asks[j], {**node.has, "gpu": node.gpus}
+        enough = all(has.get(name, 0) >= need for name, need in ask.need.items())
+        return enough and (not ask.share or node.gpus > 0) and node.group not in self.closed_to(j)
 
     def conservative(self, waiting: list[int]) -> None:
         """Give each job in turn the first time at which it fits to its planned end, beside those before it [12]."""

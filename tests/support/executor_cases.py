@@ -11,7 +11,6 @@ import signal
 import sys
 from concurrent.futures import BrokenExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,28 +50,35 @@ def found(executor: Executor | None) -> list[object]:
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
 class Mortal:
-    """An entrant that with one seed kills the process it is in, once or always, or does nothing but wait at a gate."""
+    """An entrant that with one seed kills the process it is in, once or always, or does nothing but wait at a gate.
 
-    folder: str
-    deadly: int | None = None
-    always: bool = False
-    spared: int = 0  # the process that is not to die: the tests' own
-    gate: str = ""  # a pipe: all seeds but the first wait until somebody opens its other end and removes it
-    name: str = "mortal"
+    How it does so is in a dict, and so not in the hash of its code: a mended one owes only the runs that are missing.
+    """
+
+    def __init__(
+        self,
+        folder: str,
+        deadly: int | None = None,
+        *,
+        always: bool = False,
+        spared: int = 0,  # the process that is not to die: the tests' own
+        gate: str = "",  # a pipe: all seeds but the first wait until somebody opens its other end and removes it
+    ) -> None:
+        self.folder, self.name = folder, "mortal"
+        self.how: dict[str, Any] = {"deadly": deadly, "always": always, "spared": spared, "gate": gate}
 
     def run(self, instance: Instance, seed: int, budget: Budget) -> Outcome:
         """Return a front of one row, unless this process dies."""
-        died = Path(self.folder) / "died"
-        if seed == self.deadly and (self.always or not died.exists()):
-            if os.getpid() == self.spared:
+        died, how = Path(self.folder) / "died", self.how
+        if seed == how["deadly"] and (how["always"] or not died.exists()):
+            if os.getpid() == how["spared"]:
                 raise RuntimeError("this run is for workers")
             died.touch()
             os.kill(os.getpid(), signal.SIGKILL)
-        if self.gate and seed > 0:
+        if how["gate"] and seed > 0:
             with suppress(FileNotFoundError):
-                Path(self.gate).open().close()
+                Path(how["gate"]).open().close()
         return Outcome(front=[[1.0 + seed]], evaluations=budget.evaluations or 0)
 
 

@@ -98,9 +98,10 @@ def case(seed: int, *, jobs: int = 14, most_nodes: int = 4, bound: tuple[str, ..
     run.order, run.backfill_order = order, backfill if dispatch == "easy" else order
     rules = fs.Rules(order=order, dispatch=dispatch, placement=placement, backfill_order=backfill)
     run.sequential = "sequential" in bound
-    if "conservative" in bound:
-        run.dispatch, run.backfill_order = "conservative", order
-        rules = fs.Rules(order=order, dispatch="conservative", placement=placement)
+    for rule in ("conservative", "local"):
+        if rule in bound:
+            run.dispatch, run.backfill_order = rule, order
+            rules = fs.Rules(order=order, dispatch=rule, placement=placement)
     scattered = draw.random() < 0.5
     if scattered:
         _scatter(draw, run)

@@ -80,6 +80,32 @@ def _start_all_that_fit(problem: Problem, plan: Plan, state: State, sharing: Sha
 
 
 @part
+def _start_per_cluster(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work) -> None:
+    # Starts jobs in queue order that fit; one that does not blocks its clusters and its pools for the jobs behind it.
+    held, begin = state.scratch.limited, problem.groups.cluster_begin
+    held[:] = 0
+    pools.unblock_all(problem.extras, state.extras)
+    still_open = held.size
+    position = next_small(problem, state, state.queue, FIRST, ANY)
+    while position >= 0 and still_open > 0:
+        j = state.queue.order[position]
+        opened, waits = sharing.kinds.opened[sharing.kinds.of_job[j]], pools.is_blocked(problem.extras, state.extras, j)
+        for g in range(held.size):
+            waits = waits or (held[g] == 1 and opened[g] == 1)
+        if not waits and fits_now(problem, plan, state, sharing, work, j):
+            start(problem, plan, state, sharing, work, work.now, j)
+        else:
+            pools.block(problem.extras, state.extras, j)
+            for g in range(held.size):
+                if held[g] == 0 and opened[g] == 1:
+                    k = problem.groups.cluster[g]
+                    for h in range(begin[k], begin[k + 1]):
+                        held[h] = 1
+                    still_open -= begin[k + 1] - begin[k]
+        position = next_small(problem, state, state.queue, position + 1, ANY)
+
+
+@part
 def _look_beside(
     problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work, window: float
 ) -> None:
@@ -154,6 +180,9 @@ def _start_beside(
 def _go_over(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work) -> None:
     if plan.dispatch == Dispatch.CONSERVATIVE:
         plan_the_queue(problem, plan, state, sharing, work)
+        return
+    if plan.dispatch == Dispatch.LOCAL:
+        _start_per_cluster(problem, plan, state, sharing, work)
         return
     if plan.dispatch == Dispatch.GREEDY:
         _start_all_that_fit(problem, plan, state, sharing, work)

@@ -81,3 +81,10 @@ def test_conservative_plans_are_as_the_reference_has_them(seed: int) -> None:
     every = (*BOUND, "held", "tiers", "nodes", "reserved", "downtimes", "counted", "taking", "sequential")
     bound = [(), BOUND, ("downtimes", "counted"), every][seed % 4]
     same_as_naive(case(23000 + seed, bound=("conservative", *bound)))
+
+
+@pytest.mark.parametrize("seed", range(tries(120)))
+def test_queues_of_clusters_are_as_the_reference_has_them(seed: int) -> None:
+    """Tests the same where a job that waits blocks its clusters, alone or beside all else."""
+    every = (*BOUND, "held", "tiers", "nodes", "reserved", "downtimes", "counted", "taking", "sequential")
+    same_as_naive(case(25000 + seed, bound=("local", *[(), BOUND, every][seed % 3])))
