@@ -131,7 +131,7 @@ def explain(
     >>> from fedsched.site import twin
     >>> explained = twin.explain(twin.read_site(twin.Dump(twin.made_dump("dump", jobs=40, nodes=8, seed=1))))
     >>> round(explained.share, 2)
-    0.75
+    1.0
     """
 
     def again(*given: str) -> Replayed:

@@ -93,7 +93,7 @@ def replay(
     >>> folder = twin.made_dump("dump", jobs=40, nodes=8, seed=1)
     >>> replayed = twin.replay(folder)
     >>> round(replayed.share, 2)
-    0.75
+    1.0
     """
     site = dump if isinstance(dump, Site) else read_site(dump)
     if given is None:
