@@ -65,6 +65,7 @@ def main() -> None:
     figures = {}
     runs = [("fcfs", "first", "resources"), ("greedy", "first", "resources"), ("easy", "first", "resources")]
     runs += [("easy", "first", "nodes"), ("easy-sjbf", "first", "resources")]
+    runs += [("conservative", "first", "resources")]
     runs += [("easy", choice, "resources") for choice in ("best", "least_loaded", "pack", "spread", "block")]
     for policy, choice, reservation in runs:
         sharing = fs.NodeSharing(choice=choice, reservation=reservation)
