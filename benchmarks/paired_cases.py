@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 SPEEDS = (1.0, 1.5, 2.0, 0.7)
 PLANNED = 200  # jobs of a plan
+KNOWN = 29  # metrics that both trees have: later ones stand behind
 EVALUATIONS = 10  # plans for each job of a plan: in the batch at once, and of the search
 
 
@@ -59,7 +60,7 @@ def evaluated(log: fs.Workload, nodes: int) -> Answer:
     orders = np.array([rng.permutation(len(log)) for _ in range(EVALUATIONS * len(log))])
     begun = time.process_time()
     table = one(orders, dispatch=Dispatch.GREEDY)
-    return time.process_time() - begun, table
+    return time.process_time() - begun, table[:, :KNOWN]
 
 
 def searched(log: fs.Workload, nodes: int) -> Answer:

@@ -24,6 +24,7 @@ SUMMED = (
     "energy", "busy_energy", "idle_energy", "wasted_node_seconds", "drain_loss", "workflow_makespan", "mean_stretch",
     "max_stretch", "cost", "carbon", "peak_watts", "boot_wait",
 )  # fmt: skip
+DERIVED = ("p95_wait",)  # of starts and submits, which are hashed
 
 
 def digest(*parts: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from golden.cases import GROUPS, values
-from golden.hashes import EXACT, SUMMED
+from golden.hashes import DERIVED, EXACT, SUMMED
 from golden.record import changed, recorded
 from support.tiers import DEEP, SHARE
 
@@ -16,7 +16,7 @@ VALUES = recorded()
 
 def test_every_metric_is_hashed() -> None:
     """Tests that no metric is left out of the hashes."""
-    assert {*EXACT, *SUMMED} == {*NAMES}
+    assert {*EXACT, *SUMMED, *DERIVED} == {*NAMES}
 
 
 @pytest.mark.parametrize("group", GROUPS)

@@ -60,13 +60,28 @@ def unless_none(field: str) -> Callable[[F], F]:
     The function also returns None for None. In compiled code the call costs nothing: the argument's type tells if the
     field is None, so the result is the same pointer, or None at compile time.
     """
+    return _by_field(field, dropped=True)
 
+
+def only_if_none(field: str) -> Callable[[F], F]:
+    """Return a decorator as `unless_none` does, for a function that returns None unless `field` is None.
+
+    Numba leaves out code under `if x is not None` if x is None, and keeps code under `if x is None` if it is not: what
+    is compiled only for tuples without a field needs such a function.
+    """
+    return _by_field(field, dropped=False)
+
+
+def _by_field(field: str, *, dropped: bool) -> Callable[[F], F]:
+    # `dropped`: whether the function returns None if the field is None, or if it is not.
     def decorated(function: F) -> F:
         @type_callable(function)
         def typer_in(_: Any) -> Any:
             def typer(value: Any) -> Any:
-                is_none = value is types.none or value.members[value.of._fields.index(field)] is types.none
-                return types.none if is_none else value
+                if value is types.none:
+                    return value
+                is_none = value.members[value.of._fields.index(field)] is types.none
+                return types.none if is_none == dropped else value
 
             return typer
 

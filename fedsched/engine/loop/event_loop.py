@@ -14,7 +14,7 @@ from fedsched.engine.allocation_sums import slowest
 from fedsched.engine.codes import SameTime, Status, needs_ends
 from fedsched.engine.dispatch.greedy import start_all_that_fit
 from fedsched.engine.loop.events import next_time, take_events
-from fedsched.engine.loop.feature_flags import more_than_closing
+from fedsched.engine.loop.feature_flags import counted_nodes, more_than_closing
 from fedsched.engine.loop.passes import may_start_some, pass_over, sort_queues
 from fedsched.engine.loop.running import enter, release_pending, update_rates
 from fedsched.engine.numbers import Clock, Counter
@@ -56,7 +56,8 @@ def set_out(problem: Problem, plan: Plan, state: State) -> None:
     counter[:] = 0
     clock[:] = 0.0
     clock[Clock.NOW] = problem.t0
-    _free_all_nodes(problem.sharing, state.work, problem, state)
+    _free_counted_nodes(counted_nodes(problem), state)
+    _free_shared_nodes(problem.sharing, state.work, problem, state)
     pools.reset(problem.extras, state.extras)
     power_caps.reset(problem.extras, state.extras, problem.t0)
     power_states.reset(problem.extras, state.extras, problem.groups.nodes, problem.t0)
@@ -73,9 +74,8 @@ def set_out(problem: Problem, plan: Plan, state: State) -> None:
     for j in problem.arrival:
         state.start[j] = np.nan
         state.finish[j] = np.nan
-    if problem.sharing is None and (looks_ahead or downtimes.has_closures(problem.extras)):
-        for j in problem.arrival:
-            state.shortest[j] = shortest_duration(problem, j, plan.caps, plan.cap_row[j])
+    if looks_ahead or downtimes.has_closures(problem.extras):
+        _find_shortest(counted_nodes(problem), plan, state)
     begin_ungrouped(plan, state)
     candidate_index.begin(problem, plan, state)
     queues.begin(state.queue, plan.order, plan.order_key)
@@ -89,24 +89,44 @@ def set_out(problem: Problem, plan: Plan, state: State) -> None:
         hold_from_begin(problem.sharing, state.work, j)
         enter(problem, state, j)
     dependencies.reset(problem.extras, state.extras, problem, state.start)
-    if problem.sharing is None:
-        downtimes.close_begun(problem.extras, state.extras, state)
+    _close_begun(counted_nodes(problem), state)
     counter[Counter.SPANNING_FIXED] = counter[Counter.SPANNING]
     update_rates(problem, state)
 
 
 @inlined
-def _free_all_nodes(sharing: Sharing | None, work: Work | None, problem: Problem, state: State) -> None:
+def _free_counted_nodes(problem: Problem | None, state: State) -> None:
+    if problem is None:
+        return
+    for g in range(state.free.size):
+        state.free[g] = problem.groups.nodes[g]
+    state.counter[Counter.FREE] = problem.nodes
+    downtimes.reset(problem.extras, state.extras, problem.t0)
+
+
+@inlined
+def _free_shared_nodes(sharing: Sharing | None, work: Work | None, problem: Problem, state: State) -> None:
     if sharing is None or work is None:
-        for g in range(state.free.size):
-            state.free[g] = problem.groups.nodes[g]
-        state.counter[Counter.FREE] = problem.nodes
-        downtimes.reset(problem.extras, state.extras, problem.t0)
         return
     for g in range(state.free.size):
         state.free[g] = UNCOUNTED
     state.counter[Counter.FREE] = UNCOUNTED
     all_free.begin(problem, state, sharing, work)
+
+
+@inlined
+def _find_shortest(problem: Problem | None, plan: Plan, state: State) -> None:
+    if problem is None:  # on shared nodes these are set already
+        return
+    for j in problem.arrival:
+        state.shortest[j] = shortest_duration(problem, j, plan.caps, plan.cap_row[j])
+
+
+@inlined
+def _close_begun(problem: Problem | None, state: State) -> None:
+    if problem is None:
+        return
+    downtimes.close_begun(problem.extras, state.extras, state)
 
 
 @kernel
@@ -120,18 +140,25 @@ def _dispatch(problem: Problem, plan: Plan, state: State) -> None:
     # Does one dispatch pass.
     if problem.same_time == SameTime.SEQUENTIAL:
         release_pending(problem, state)
-    _pass_over_queues(problem.sharing, state.work, problem, plan, state)
+    _pass_over_counted(counted_nodes(problem), plan, state)
+    _pass_over_shared(problem.sharing, state.work, problem, plan, state)
 
 
 @inlined
-def _pass_over_queues(
+def _pass_over_counted(problem: Problem | None, plan: Plan, state: State) -> None:
+    if problem is None:
+        return
+    run_reservation_passes(problem, plan, state)
+    if may_start_some(plan, state):
+        sort_queues(problem, plan, state)
+        pass_over(problem, plan, state)
+
+
+@inlined
+def _pass_over_shared(
     sharing: Sharing | None, work: Work | None, problem: Problem, plan: Plan, state: State
 ) -> None:
     if sharing is None or work is None:
-        run_reservation_passes(problem, plan, state)
-        if may_start_some(plan, state):
-            sort_queues(problem, plan, state)
-            pass_over(problem, plan, state)
         return
     passes.pass_over(problem, plan, state, sharing, work)
 

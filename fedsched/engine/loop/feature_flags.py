@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.core.jit import constant, inlined, unless_none
+from fedsched.core.jit import constant, inlined, only_if_none, unless_none
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays.structs import Extras
+    from fedsched.engine.arrays.structs import Extras, Problem
 
 MORE = constant(1)
 
@@ -29,6 +29,12 @@ def as_used(extras: Extras) -> Extras:
 def more_than_closing(extras: Extras | None) -> Extras | None:
     """Return the extras; None if there are none, or closures are the only feature in use."""
     return None if extras is None or extras.more is None else extras
+
+
+@only_if_none("sharing")
+def counted_nodes(problem: Problem) -> Problem | None:
+    """Return the problem if nodes are counted, or None if jobs share nodes."""
+    return problem if problem.sharing is None else None
 
 
 @inlined

@@ -9,6 +9,7 @@ import numpy as np
 from fedsched.core.jit import constant, inlined, part
 from fedsched.core.random import random_bits
 from fedsched.engine.codes import OnRunning, Victims
+from fedsched.engine.loop.feature_flags import counted_nodes
 from fedsched.engine.loop.running import take_off, update_rates, vacate
 from fedsched.engine.numbers import Clock, ClosedNumber, ClosedTime, Counter
 from fedsched.engine.optional_features import dependencies, downtimes, hold_and_requeue, lost_runs
@@ -32,19 +33,27 @@ def process_downtimes(problem: Problem, plan: Plan, state: State) -> bool:
 
     Jobs may lose their nodes: they are queued again or killed, and the rates of the others are updated.
     """
-    return _process_downtimes(problem.extras, state.extras, state.work, problem, plan, state)
+    opened = _process_on_counted(problem.extras, state.extras, counted_nodes(problem), plan, state)
+    return _process_on_shared(problem.extras, state.extras, state.work, problem, plan, state) or opened
 
 
 @inlined
-def _process_downtimes(
+def _process_on_counted(
+    extras: Extras | None, extra_state: ExtraState | None, problem: Problem | None, plan: Plan, state: State
+) -> bool:
+    if extras is None or extra_state is None or problem is None:
+        return False
+    if not downtimes.is_due(extra_state.closed, state.clock[Clock.NOW]):
+        return False
+    return _process_changes(extras, extra_state, problem, plan, state)
+
+
+@inlined
+def _process_on_shared(
     extras: Extras | None, extra_state: ExtraState | None, work: Work | None, problem: Problem, plan: Plan, state: State
 ) -> bool:
-    if extras is None or extra_state is None:
+    if extras is None or extra_state is None or work is None:
         return False
-    if work is None:
-        if not downtimes.is_due(extra_state.closed, state.clock[Clock.NOW]):
-            return False
-        return _process_changes(extras, extra_state, problem, plan, state)
     return _change_shared_nodes(extras, extra_state, work, problem, plan, state)
 
 

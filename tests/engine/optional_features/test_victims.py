@@ -41,7 +41,8 @@ def lost(schedule: fs.Schedule) -> list[tuple[int, float, float, bool]]:
 
 def test_without_extras_nothing_is_done() -> None:
     """A plain problem has no downtimes."""
-    assert victims._process_downtimes(None, None, None, None, None, None) is False
+    assert victims._process_on_counted(None, None, None, None, None) is False
+    assert victims._process_on_shared(None, None, None, None, None, None) is False
 
 
 @pytest.mark.parametrize("rule", ["strict", "greedy", "local", "easy", "conservative", "lookahead"])

@@ -25,4 +25,4 @@ def test_each_function_is_compiled_once() -> None:
     for seed in range(6):
         case(seed).simulate()
         case(seed, bound=EVERYTHING).simulate()
-    signatures.check("fedsched.engine.sharing", least=20)
+    signatures.check("fedsched.engine.shared_nodes", least=20)

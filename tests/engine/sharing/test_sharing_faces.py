@@ -27,7 +27,7 @@ def files(tmp_path: Path) -> Path:
 
 
 def test_a_scenario_shares_nodes(files: Path) -> None:
-    """Tests that a scenario's policy has sharing and reservation, there and back, and refuses what does not go."""
+    """Tests that a scenario's policy has sharing and reservation, which go to files, instances and studies."""
     text = '[log]\nfile = "jobs.csv"\n[machine]\nfederation = "m.toml"\n[policy]\n{}\n'
     path = files / "site.toml"
     path.write_text(text.format('name = "easy"\nsharing = "pack"\nreservation = "nodes"'), encoding="utf-8")
@@ -37,10 +37,7 @@ def test_a_scenario_shares_nodes(files: Path) -> None:
     assert "pack, counted free whole" in schedule.policy
     site.save(files / "again.toml")
     assert Scenario.load(files / "again.toml").policy == site.policy
-    with pytest.raises(ValueError, match=r"Scenario\.instance does not support node sharing"):
-        site.instance()
-    with pytest.raises(ValueError, match="study does not support node sharing"):
-        case_of(site)
+    assert site.instance().sharing == case_of(site).sharing == fs.NodeSharing(choice="pack", reservation="nodes")
     path.write_text(text.format('name = "easy"\nreservation = "nodes"'), encoding="utf-8")
     with pytest.raises(ConfigError, match="goes with"):
         Scenario.load(path)
