@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import pickle
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import fedsched as fs
+from fedsched.core.errors import ScheduleError
 from fedsched.model.reading import Reading
 from fedsched.model.schedule.integrals import Integrals
 from fedsched.optimize.result.files import _plan_data as plan_data
@@ -211,3 +213,17 @@ def test_what_a_run_added_up_is_kept_whole() -> None:
     assert older is not None
     assert older.saturated_seconds == 0.0
     assert math.isnan(older.loss_of_capacity)
+
+
+def test_a_schedule_goes_to_other_processes() -> None:
+    """Tests that a schedule is the same after pickling, on shared nodes too, and then does not say why a job waited."""
+    jobs = fs.Workload(submit=[0, 0, 1], tasks=[1, 1, 2], runtime=[60, 60, 10], demand={"cpu": [2, 2, 3]})
+    machine = fs.Federation((fs.Cluster("C", (fs.NodeGroup(2, resources={"cpu": 4}),)),))
+    for sharing in (None, "first"):
+        schedule = fs.simulate(jobs, machine, sharing=sharing)
+        again = pickle.loads(pickle.dumps(schedule))
+        assert again == schedule
+        again.verify(claimed=schedule.metrics())
+        with pytest.raises(ScheduleError, match="does not say how it was made"):
+            again.why(1)
+    assert again.nodes_of(2) == schedule.nodes_of(2)

@@ -119,6 +119,14 @@ class Schedule(Read, ScheduleConvenience):
         if not is_time(self.t0):
             raise ScheduleError(f"Schedule: t0={self.t0!r} must be at most {MOST_SECONDS:g} s from 0.")
 
+    def __getstate__(self) -> dict[str, Any]:
+        slots = (name for one in type(self).__mro__ for name in getattr(one, "__slots__", ()))
+        return {name: getattr(self, name) for name in slots if name != "replay"}  # another process runs nothing again
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in (state | {"replay": None}).items():
+            object.__setattr__(self, name, value)
+
     def __len__(self) -> int:
         return len(self.workload)
 
