@@ -204,17 +204,16 @@ def _fits_on_whole_nodes(case: Case) -> NDArray[np.bool_]:
 
 def _outcome(name: str, change: Change, case: Case, *, bounds: bool, energy: bool) -> Outcome:
     if case.placement == HOME and len(case.federation.clusters) > 1:
-        start, finish, policy, drawn = _each_alone(case, energy=energy)
-        used = None if case.sharing is None else float("nan")
+        start, finish, policy, drawn, busy = _each_alone(case, energy=energy)
     else:
         schedule = _simulated(case)
-        used = None if case.sharing is None else schedule.metrics().utilisation
+        busy = _busy(schedule)
         start, finish, policy = schedule.start, schedule.finish, str(schedule.policy)
         drawn = schedule.metrics().energy if energy else 0.0
     rows = np.flatnonzero(case.compared)
     metrics, wait = figures_of(case.workload, start, finish, rows, case.federation.nodes)
-    if used is not None:
-        metrics["utilisation"] = used
+    if case.sharing is not None:
+        metrics["utilisation"] = busy / (case.federation.nodes * metrics["makespan"])
     if energy:
         metrics["energy"] = drawn
     bound, why = _bound(case) if bounds else (float("nan"), ())
@@ -241,13 +240,19 @@ def _simulated(case: Case) -> Schedule:
     return schedule
 
 
-def _each_alone(case: Case, *, energy: bool) -> tuple[NDArray[np.float64], NDArray[np.float64], str, float]:
-    """Simulate each cluster alone with its own jobs; return starts, finishes, the policy's name, and energy in joules.
+def _busy(schedule: Schedule) -> float:
+    """Return the node-seconds in use; of shared nodes, by the share of the cores that jobs hold."""
+    metrics = schedule.metrics()
+    return metrics.utilisation * schedule.federation.nodes * metrics.makespan
+
+
+def _each_alone(case: Case, *, energy: bool) -> tuple[NDArray[np.float64], NDArray[np.float64], str, float, float]:
+    """Simulate each cluster alone with its own jobs; return starts, finishes, the policy's name, joules, node-seconds.
 
     The energy is 0 unless `energy` is set.
     """
     jobs = len(case.workload)
-    start, finish, policy, drawn = np.full(jobs, np.nan), np.full(jobs, np.nan), "", 0.0
+    start, finish, policy, drawn, busy = np.full(jobs, np.nan), np.full(jobs, np.nan), "", 0.0, 0.0
     for k, cluster in enumerate(case.federation.clusters):
         rows = np.flatnonzero(case.workload.origin == k)
         if not rows.size:
@@ -258,7 +263,8 @@ def _each_alone(case: Case, *, energy: bool) -> tuple[NDArray[np.float64], NDArr
         schedule = _simulated(replace(case, workload=own, federation=alone, placement=None, counted=None))
         start[rows], finish[rows], policy = schedule.start, schedule.finish, str(schedule.policy)
         drawn += schedule.metrics().energy if energy else 0.0
-    return start, finish, f"{policy}, each cluster alone", drawn
+        busy += _busy(schedule)
+    return start, finish, f"{policy}, each cluster alone", drawn, busy
 
 
 def _bound(case: Case) -> tuple[float, tuple[str, ...]]:

@@ -186,6 +186,8 @@ def federated(cases: Sequence[Case]) -> Case:
         return first
     names = _names([case.federation.name or case.workload.name for case in cases])
     for case in cases:
+        if case.sharing != first.sharing:
+            raise TraceError(f"{one_line(case.federation.name)}: give all clusters the same sharing of nodes.")
         if len(case.federation.clusters) > 1:
             raise TraceError(f"{one_line(case.federation.name)} is a federation already; give single clusters.")
         there = {
@@ -215,7 +217,7 @@ def federated(cases: Sequence[Case]) -> Case:
         first = first.noted("policy slurm has one cluster; a federation is scheduled by easy")
     return Case(
         workload=workload, federation=Federation(clusters, name=" + ".join(names)), policy=policy, placement="home",
-        reading=first.reading, counted=counted, notes=first.notes, began=began,
+        reading=first.reading, counted=counted, notes=first.notes, began=began, sharing=first.sharing,
     )  # fmt: skip
 
 

@@ -146,6 +146,7 @@ PRINTED: dict[str, Callable[[str], object] | None] = {
     "PoolNeeds": lambda name: PoolNeeds((name,), np.array([[1]])),
     "Labels": lambda name: Labels({name: np.array(["x"])}),
     "Limit": None,
+    "Waits": None,
     "Dependencies": None,
     "Condition": None,
     "EarliestStarts": None,

@@ -247,7 +247,7 @@ def test_a_metric_that_is_none_offers_the_nearest() -> None:
         lambda: metrics.as_dict()["wait"],
         lambda: fs.optimize(JOBS, 4, objectives=lambda found: found["wait"], evaluations=1, baselines=()),
     ):
-        with pytest.raises(fs.errors.UnknownNameError, match=r"Unknown metric 'wait'\. Did you mean 'm"):
+        with pytest.raises(fs.errors.UnknownNameError, match=r"Unknown metric 'wait'\. Did you mean '"):
             call()
 
 

@@ -89,7 +89,7 @@ Hold = dict[int, tuple[int, list[tuple[int, int]]]]  # node: tasks, devices
 
 @dataclass
 class Run:
-    """One run of `strict`, `greedy` or `easy`."""
+    """One run of a dispatch rule."""
 
     machine: naive.Machine
     nodes: list[Node]

@@ -583,3 +583,19 @@ def test_a_quantile_of_waits_is_an_objective(jobs: fs.Workload, sharing: str | N
         fs.optimize(fs.Workload.example().head(5), 160, objectives="p95_wait", evaluations=20, method="memetic")
     with pytest.raises(ValueError, match="is a quantile, which rolling plans do not minimise"):
         fs.Rolling(objective="p95_wait")
+
+
+def test_a_quantile_counts_submits_that_follow_others() -> None:
+    """Tests that plans of jobs that follow others are worth what their schedules are."""
+    follows = {"preceding": [-1, -1, -1, 1, 2, 3], "think_time": [-1, -1, -1, 5, 5, 5]}
+    some = fs.Workload(submit=np.zeros(6), tasks=np.full(6, 4), runtime=np.full(6, 10.0), feedback=follows)
+    found = fs.optimize(some, 4, objectives="p95_wait", submits="keep", evaluations=30, seed=1, baselines=())
+    assert found.value() == pytest.approx(found.best().metrics().p95_wait)
+
+
+def test_a_quantile_of_jobs_without_an_end_is_a_number() -> None:
+    """Tests that plans in which nodes close for good before the jobs rank behind, and none is worth nothing."""
+    machine = replace(fs.Federation.homogeneous(4, name="C"), calendar=(fs.Downtime("C", 10.0, nodes="0-2"),))
+    some = fs.Workload(submit=np.zeros(3), tasks=[4, 1, 1], runtime=[20.0, 5.0, 5.0])
+    found = fs.optimize(some, machine, objectives="p95_wait", evaluations=30, seed=1, baselines=())
+    assert np.isfinite(found.value())

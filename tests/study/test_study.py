@@ -64,6 +64,18 @@ def test_a_study_of_shared_nodes_simulates_them() -> None:
         assert np.isnan(outcome.bound)
 
 
+def test_clusters_of_shared_nodes_are_federated() -> None:
+    """Tests that a federation of cases shares nodes as they do, and that ones that differ are refused."""
+    some = fs.Workload(submit=[0, 0, 1], tasks=[4, 4, 4], runtime=[60, 60, 60], demand={"cpu": [1, 1, 1]})
+    machine = fs.Federation((fs.Cluster("C", (fs.NodeGroup(2, resources={"cpu": 4}),)),))
+    case = Case(workload=some, federation=machine, sharing=fs.NodeSharing())
+    found = fs.study([case, case], {"one": "federate=single"})
+    assert [len(one.wait) for one in found.outcomes] == [6, 6]
+    assert all(0.0 < one.metrics["utilisation"] <= 1.0 for one in found.outcomes)
+    with pytest.raises(TraceError, match="give all clusters the same sharing of nodes"):
+        fs.study([case, replace(case, sharing=None)], {"one": "federate=single"})
+
+
 def test_a_scenario_of_shared_nodes_is_studied_and_compared(tmp_path: Path) -> None:
     """Tests that the sharing of a scenario's file reaches its study and its instance."""
     fs.Workload(submit=[0, 0], tasks=[1, 1], runtime=[60, 60], demand={"cpu": [2, 2]}).write(tmp_path / "jobs.csv")

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 NEXT = constant(0)  # in `Cancelled.number`
 AWAY, QUEUED, GONE = constant(0), constant(1), constant(2)  # in `Cancelled.what`
 END, LOST = constant(0), constant(1)  # in `Cancelled.busy`
-NOT_QUEUED = constant(-1)
 NO_JOB = flag(False)
 
 
@@ -166,24 +165,23 @@ def _cancel_due(
 def _cancel_due_jobs(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State) -> bool:
     cancelled_any, now = False, state.clock[Clock.NOW]
     while next_cancellation(extras, extra_state, state) <= now:
-        cancel_next(extras, extra_state, problem, plan, state)
+        _cancel_next(extras, extra_state, problem, plan, state)
         cancelled_any = True
     return cancelled_any
 
 
 @inlined
-def cancel_next(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State) -> int:
-    """Cancel the job that `next_cancellation` found; return the job if it was in the queue, else -1.
+def _cancel_next(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State) -> None:
+    """Cancel the job that `next_cancellation` found.
 
     It leaves the queue and counts as finished, together with the jobs that can therefore never start.
     """
-    counter, cancelled, left = state.counter, extra_state.cancelled, NOT_QUEUED
+    counter, cancelled = state.counter, extra_state.cancelled
     j, time = extras.cancellations.job[cancelled.number[NEXT]], extras.cancellations.time[cancelled.number[NEXT]]
     if cancelled.what[j] == QUEUED:
         queues.dequeue(problem, plan, state, j)
         counter[Counter.QUEUED] -= 1 if limits.note_left(extras, extra_state, state, j) else 0
         counter[Counter.PLAN_HOLDS] = 0
-        left = j
     cancelled.what[j] = GONE
     holds.note_gone(extra_state, j)
     now = state.clock[Clock.NOW]
@@ -191,4 +189,3 @@ def cancel_next(extras: Extras, extra_state: ExtraState, problem: Problem, plan:
     counter[Counter.FINISHED] += 1 + dependencies.note_cancellation(
         extras, extra_state, problem.arrival_rank, j, time, now
     )
-    return left

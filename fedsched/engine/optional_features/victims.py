@@ -85,7 +85,7 @@ def _change_shared_nodes(
     while extra_state.closed.time[ClosedTime.CHANGE] <= state.clock[Clock.NOW]:
         change = turn_page(calendar, extra_state.closed)
         if change & 1 == 1:
-            work.number[Number.FREED] = work.freed.size  # so many that all have to be looked at
+            work.number[Number.FREED] = work.freed.size  # no list of them: any node may have room
         elif calendar.on_running[change >> 1] != OnRunning.WAIT:
             _take_all_nodes(extras, extra_state, problem, plan, state, change >> 1)
     return extra_state.closed.number[ClosedNumber.CHANGED] > before
@@ -149,18 +149,15 @@ def _take_latest(
 @inlined
 def _take_all(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, c: int) -> None:
     # All nodes of the group close: every job on them loses its nodes, in order of start.
-    victim = first_started_in(state, extras.calendar.group[c])
+    victim = _first_started_in(state, extras.calendar.group[c])
     while victim != NO_JOB:
         _take_nodes_from(extras, extra_state, problem, plan, state, victim, c)
-        victim = first_started_in(state, extras.calendar.group[c])
+        victim = _first_started_in(state, extras.calendar.group[c])
 
 
 @inlined
-def first_started_in(state: State, g: int) -> int:
-    """Return the job that started first among those on nodes of group `g`, or -1.
-
-    Jobs that end now are left out.
-    """
+def _first_started_in(state: State, g: int) -> int:
+    # The job that started first among those on nodes of group `g`, or -1; jobs that end now are left out.
     first = NO_JOB
     for place in range(state.counter[Counter.RUNNING]):
         j = state.heap.job[place]
@@ -215,12 +212,12 @@ def _by_start(sequence: Ints, job: Ints, jobs: int) -> None:
         gap >>= 1
 
 
-@inlined
-def take_nodes_from(extras: Extras, extra_state: ExtraState, problem: Problem, state: State, j: int, c: int) -> bool:
-    """End a running job without result, as downtime `c` takes its nodes; return whether it is to be queued again.
-
-    If not, it is killed: it counts as finished, with the jobs that can therefore never start.
-    """
+@part
+def _take_nodes_from(
+    extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, j: int, c: int
+) -> None:
+    # Ends a running job without result, as downtime `c` takes its nodes. It is queued again, or it is killed: then it
+    # counts as finished, with the jobs that can therefore never start.
     counter, now = state.counter, state.clock[Clock.NOW]
     requeued = extras.calendar.on_running[c] == OnRunning.REQUEUE
     keep_lost(extra_state, state.work, j)
@@ -232,14 +229,7 @@ def take_nodes_from(extras: Extras, extra_state: ExtraState, problem: Problem, s
     state.counts[j] = 0
     if not requeued:
         counter[Counter.FINISHED] += 1 + dependencies.note_kill(extras, extra_state, problem.arrival_rank, j, now)
-    return requeued
-
-
-@part
-def _take_nodes_from(
-    extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, j: int, c: int
-) -> None:
-    if take_nodes_from(extras, extra_state, problem, state, j, c):
-        if problem.sharing is None:  # unset if it has run from t0 on
-            state.shortest[j] = shortest_duration(problem, j, plan.caps, plan.cap_row[j])
-        hold_and_requeue.requeue_job(extras, extra_state, problem, plan, state, j)
+        return
+    if problem.sharing is None:  # unset if it has run from t0 on
+        state.shortest[j] = shortest_duration(problem, j, plan.caps, plan.cap_row[j])
+    hold_and_requeue.requeue_job(extras, extra_state, problem, plan, state, j)

@@ -165,7 +165,7 @@ class Simulation:
     True
     """
 
-    _again: Callable[[], Simulation] | None  # makes this run anew
+    _again: Callable[[], Simulation] | None  # makes this run anew; None after its queue was ordered by hand
 
     def __init__(
         self,
@@ -344,6 +344,7 @@ class Simulation:
         self.plan.cap_row[behind] = self._own_row[behind]
         self.plan = self.plan._replace(dispatch=int(Dispatch(dispatch)), placement=int(Placement(placement)))
         self._line_up(np.concatenate([planned, behind]))
+        self._again = None
 
     def line_up(self, jobs: Ints | Sequence[int]) -> None:
         """Put these queued jobs into this order, within the places that they hold in the queue.
@@ -351,6 +352,7 @@ class Simulation:
         Raise if a row is given twice or is not of `queued()`.
         """
         self._line_up(queued_rows(jobs, self.queued()))
+        self._again = None
 
     def _line_up(self, jobs: Ints) -> None:
         places = np.sort(self.state.queue.position[jobs])

@@ -11,7 +11,7 @@ from fedsched.core.errors import ScheduleError
 from fedsched.core.text import counted, first_of
 from fedsched.engine.codes import Dispatch, Status
 from fedsched.engine.loop.event_loop import run as run_loop
-from fedsched.engine.run.simulation import held_jobs, joined_in, submits_in
+from fedsched.engine.run.simulation import cancelled_jobs, held_jobs, joined_in, lost_in, submits_in
 from fedsched.engine.run.waiting_reasons import Reason, first_in_queue, reason_now
 from fedsched.model.constraints.dependencies import edges_of
 from fedsched.model.machine.counters import counters_of
@@ -74,9 +74,10 @@ class Waits:
 
     def __str__(self) -> str:
         starts = "never starts" if np.isnan(self.start) else f"starts at {_text(self.start)} s"
-        rows = [(_text(one.begin), _text(one.end), one.reason) for one in self.waits]
-        width = max((len(cell) for row in rows for cell in row[:2]), default=0)
-        lines = [f"  {begin:>{width}} to {end:>{width}} s  {reason}" for begin, end, reason in rows]
+        ends = ["the end" if one.end == np.inf else f"{_text(one.end)} s" for one in self.waits]
+        rows = [(_text(one.begin), end, one.reason) for one, end in zip(self.waits, ends, strict=True)]
+        first, second = (max((len(row[k]) for row in rows), default=0) for k in (0, 1))
+        lines = [f"  {begin:>{first}} to {end:>{second}}  {reason}" for begin, end, reason in rows]
         return "\n".join([f"Job {self.job}, submitted at {_text(self.submit)} s, {starts}.", *lines])
 
 
@@ -97,7 +98,7 @@ class _Stretch:
 def waits_of(run: Simulation, row: int) -> Waits:
     """Run a simulation that has not begun until a job starts for the last time; return why it did not start before."""
     stretches: list[_Stretch] = []
-    until, status = np.nan, int(Status.MORE)
+    until, status, cancelled = np.nan, int(Status.MORE), False
     submit = float(submits_in(run.problem, run.state)[row])
     if run.actual.feedback is None:  # else the submit is known when it comes
         status = run_loop(run.problem, run.plan, run.state, np.iinfo(np.int64).max, np.nextafter(submit, -np.inf))
@@ -107,12 +108,17 @@ def waits_of(run: Simulation, row: int) -> Waits:
         if now < submits_in(run.problem, run.state)[row]:
             continue
         until = now
-        if run.all_stay and not np.isnan(run.state.start[row]):
+        cancelled = bool(cancelled_jobs(run.state)[row])
+        if cancelled or (run.all_stay and not np.isnan(run.state.start[row])):
             break
         _note(stretches, run, row, now)
-    start = float(run.state.start[row]) if not held_jobs(run.state)[row] else np.nan
+    start, lost = float(run.state.start[row]), lost_in(run.state)
+    if held_jobs(run.state)[row] or cancelled or (lost is not None and row in lost.killed):
+        start = np.nan
     if stretches and stretches[-1].reason == Reason.RUNS:
         until = stretches.pop().begin
+    elif np.isnan(start) and not cancelled:
+        until = np.inf
     begins = [one.begin for one in stretches]
     ends = [*begins[1:], until][: len(begins)]
     submit = float(submits_in(run.problem, run.state)[row])
@@ -133,17 +139,21 @@ def _note(stretches: list[_Stretch], run: Simulation, row: int, now: float) -> N
 
 def _reason_of(run: Simulation, row: int) -> Reason:
     problem, state = run.problem, run.state
-    if held_jobs(state)[row] or row not in joined_in(problem, state):
+    if held_jobs(state)[row]:
         return Reason.CONDITION
     if not np.isnan(state.start[row]):
         return Reason.RUNS
+    if row not in joined_in(problem, state):
+        return Reason.CONDITION
     return Reason(reason_now(problem, run.plan, state, row))
 
 
 def _details(run: Simulation, row: int, reason: Reason) -> Iterator[str]:
     """Yield what a reason is about, such as the name of a limit."""
     problem, extras, state = run.problem, run.problem.extras, run.state.extras
-    if reason == Reason.LIMIT and extras is not None and state is not None:
+    if reason == Reason.CONDITION:
+        yield _condition(run, row)
+    elif reason == Reason.LIMIT and extras is not None and state is not None and extras.limits.kind.size:
         federation = run.federation if problem.sharing is None else without_node_limits(run.federation)
         kind = int(extras.limits.kind[row])
         first, last = extras.limits.first[kind : kind + 2].tolist()
@@ -169,7 +179,7 @@ def _room(run: Simulation, row: int) -> int:
 def _said(run: Simulation, row: int, one: _Stretch) -> str:
     match one.reason:
         case Reason.CONDITION:
-            return _condition(run, row)
+            return one.detail
         case Reason.RUNS:
             return "it runs, and loses its nodes to a downtime"
         case Reason.LIMIT:
@@ -184,12 +194,14 @@ def _said(run: Simulation, row: int, one: _Stretch) -> str:
             return "it fits, but nodes that it needs close before its requested time ends"
         case Reason.POWER:
             return "it fits, but a power cap does not allow it"
-    return _turn(run, one.detail)
+    return _turn(run, row, one.detail)
 
 
 def _too_few(run: Simulation, row: int, one: _Stretch) -> str:
     tasks = int(run.problem.tasks[row])
     some = f"{one.least:,}" if one.least == one.most else f"{one.least:,} to {one.most:,}"
+    if run.state.work is not None and one.most >= tasks:
+        return f"it has {counted(tasks, 'task')}; there is room for {some}, but its placement rule cannot combine it"
     if run.state.work is not None:
         return f"it has {counted(tasks, 'task')}; there is room for {some} on the nodes that it may use"
     if one.most >= tasks:
@@ -198,35 +210,43 @@ def _too_few(run: Simulation, row: int, one: _Stretch) -> str:
     return f"it needs {counted(tasks, 'node')}; {some} of those that it may use {are} free"
 
 
-def _turn(run: Simulation, head: str) -> str:
+def _turn(run: Simulation, row: int, head: str) -> str:
     if not head:
-        return "it fits, but the uplinks that it needs are loaded"
+        loaded = run.state.load.size > 1 and run.state.work is None
+        return "it fits, but the uplinks that it needs are loaded" if loaded else "it fits, but the pass passes it over"
+    extras = run.problem.extras
+    needs_pools = extras is not None and bool(extras.pools.need[row].any())
+    its = "what it needs is" if needs_pools else "its nodes are"
     if run.plan.dispatch == Dispatch.STRICT:
         return f"it fits, but job {head} is before it in the queue, and none is passed"
     if run.plan.dispatch == Dispatch.CONSERVATIVE:
-        return f"it fits, but its nodes are reserved for jobs before it in the queue, first job {head}"
+        return f"it fits, but {its} reserved for jobs before it in the queue, first job {head}"
     if run.plan.dispatch == Dispatch.LOCAL:
         return f"it fits, but a job before it waits for the same cluster, first job {head}"
-    return f"it fits, but its nodes are reserved for job {head}, the first in the queue"
+    return f"it fits, but {its} reserved for job {head}, the first in the queue"
 
 
 def _condition(run: Simulation, row: int) -> str:
+    if held_jobs(run.state)[row]:
+        return "it is held"
     edges = edges_of(run.actual)
-    before = edges.on[edges.job == row]
-    if before.size:
-        return f"it waits for job {first_of(run.actual.id[np.unique(before)])}"
+    before = np.unique(edges.on[edges.job == row])
+    runs = before[~(run.state.finish[before] <= run.time)]
+    if runs.size:
+        return f"it waits for job {first_of(run.actual.id[runs])}"
     if in_reservations(run.actual, run.federation)[row]:
         return OF_RESERVATION
-    begin = run.actual.begin
-    return "it is held" if begin is None else "it may not begin before a time of its own"
+    if run.actual.begin is None and not before.size:
+        return "it is held"
+    return "it may not begin before a time of its own"
 
 
 def why(schedule: Schedule, job: int) -> Waits:
     """Return why a job of a schedule waited, by a run like the one that made the schedule."""
     if schedule.replay is None:
         raise ScheduleError(
-            "why: this schedule does not say how it was made (it was read from a file, or is of Slurm's scheduler or a "
-            "rolling search); ask one that simulate or optimize returns."
+            "why: this schedule does not say how it was made (it was read, taken apart or pickled, or is of Slurm's "
+            "scheduler, a rolling search, packages, or optimize on shared nodes); ask one that simulate returns."
         )
     rows = np.flatnonzero(schedule.workload.id == job)
     if not rows.size:

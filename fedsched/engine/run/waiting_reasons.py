@@ -14,6 +14,8 @@ from fedsched.engine.optional_features.reservation_queues import is_in_other_que
 from fedsched.engine.placement.node_choice import place
 from fedsched.engine.queue.queue_tree import ANY, FIRST
 from fedsched.engine.queue.scan import next_small
+from fedsched.engine.shared_nodes import counted
+from fedsched.engine.shared_nodes.choosing import choose
 from fedsched.engine.shared_nodes.fitting import fits, fits_ever
 
 if TYPE_CHECKING:
@@ -62,7 +64,10 @@ def _reason(
         return Reason.LIMIT if exceeds_limits(problem, state, j) else Reason.TURN
     if not fits_ever(problem, plan, state, sharing, work, j):
         return Reason.NODES
-    return Reason.TURN if fits(problem, plan, state, sharing, work, work.now, j) else Reason.DOWNTIME
+    if not fits(problem, plan, state, sharing, work, work.now, j):
+        return Reason.DOWNTIME
+    choose(sharing, work, work.now, sharing.kinds.of_job[j], state.scratch.chosen)
+    return Reason.TURN if counted.suffice(sharing, work, j) else Reason.LIMIT
 
 
 @kernel

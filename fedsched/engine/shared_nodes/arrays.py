@@ -188,7 +188,7 @@ class PlannedNumber(IntEnum):
 
 @by_reference
 class PlannedJobs(NamedTuple):
-    """The reservations of a conservative pass; of size 0 under other rules."""
+    """The reservations of a conservative pass; under other rules most arrays are of size 0."""
 
     number: Ints  # indexed by PlannedNumber
     time: Floats  # of begins and ends of reservations, in ascending order; at one instant ends come first

@@ -176,7 +176,8 @@ def _planned_end(
     # throughout, and `scratch.chosen` the tasks on each group. `last` and `change` are the next end and next change.
     room, tasks = state.scratch.extra, problem.tasks[j]
     planned, more = work.planned, more_than_closing(problem.extras)
-    end = end_after(time + state.shortest[j], time)
+    shortest = end_after(time + state.shortest[j], time)
+    end = shortest
     while True:
         copy_stock(work.later, work.both)
         for p in range(planned.pool.size):
@@ -185,7 +186,10 @@ def _planned_end(
         for g in range(room.size):
             room[g] = work.room[g]
         if _begins_until(planned, change, end):
+            before = planned.time_of[TOO_EARLY]
             fit = _lower_until(problem, state, sharing, work, j, end, total, last, change)
+            if end > shortest:  # on faster nodes a later start may end before what is in the way
+                planned.time_of[TOO_EARLY] = before
         if fit < tasks or not _pools_suffice(more, planned.least_pool, j):
             return np.inf
         if not place_while_open(problem.extras, problem, plan, state, sharing, work, room, fit, j, time):

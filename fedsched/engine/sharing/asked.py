@@ -81,7 +81,7 @@ def asked_of(workload: Workload, federation: Federation) -> Asked:
 
 def refusals(workload: Workload, federation: Federation) -> dict[int, str]:
     """Return, by row, why jobs are not admitted by their reservation or partition, with a cure."""
-    found = {row: f"{reason}; drop it, or let it be one of everybody's" for row, reason in
+    found = {row: f"{reason}; drop it, or leave out its reservation" for row, reason in
              jobs_not_admitted(workload, federation)}  # fmt: skip
     of_jobs = partition_of_jobs(workload, federation)
     account, qos = workload.label("account"), workload.label("qos")

@@ -134,8 +134,8 @@ def _refuse_unplaceable(workload: Workload, packed: Packed) -> None:
     if row >= 0:
         tasks, many = workload.tasks[row], counted(int(work.number[Number.FOUND]), "node")
         raise InfeasibleError(
-            f"Job {workload.id[row]}: even on the empty machine its {tasks} tasks are given {many}, which is more than "
-            "its partition or a limit allows; drop it, give wider limits, or another choice of nodes (sharing=)."
+            f"Job {workload.id[row]}: even on the empty machine its {tasks} tasks are given {many}, and its partition "
+            "or a limit allows another number; drop it, change that, or give another choice of nodes (sharing=)."
         )
 
 

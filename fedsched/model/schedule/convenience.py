@@ -143,7 +143,8 @@ class ScheduleConvenience(ReportConvenience):
     def why(self: Schedule, job: int) -> Waits:
         """Return why a job waited: what kept it from starting, and from when to when.
 
-        The simulation is run again, and asked after each of its dispatch passes. Raise ScheduleError if no job has the
+        The simulation is run again, to the job's start even if it was interrupted before, and asked after each of its
+        dispatch passes. Raise ScheduleError if no job has the
         id, or if the schedule is not of a simulation in this process.
 
         Parameters

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from fedsched.optimize.rolling.policy import Rolling
 
 EVERY_SECONDS = 10.0
-MARK = b"fedsched rolling checkpoint 9\n"
+MARK = b"fedsched rolling checkpoint 10\n"
 WORDS = 1 << 20  # bytes beside arrays: names, and the planner's memory
 # A planner's run has no separate backfill order; the other fields are scratch space.
 SCRATCH = ("backfill", "packing", "scratch", "classes", "draw", "work")
@@ -127,21 +127,13 @@ def _restore(run: Simulation, saved: Saved) -> dict[str, float]:
 
 def _read(arrays: Saved, name: str, like: NDArray[np.generic], run: Simulation) -> NDArray[np.generic]:
     if like.dtype == np.int64:
-        return arrays.ints(name, like.shape, _least(name, run), _most(name, run))
+        return arrays.ints(name, like.shape, _least(name), _most(name, run))
     return arrays.floats(name, like.shape, unknown=name in UNKNOWN)
 
 
-def _least(name: str, run: Simulation) -> int | Ints:
-    """Return the least number that an integer array of the state may hold: −1, or no limit for some.
-
-    On shared nodes counts of free whole nodes are not used, so they have no limit.
-    """
-    below = np.iinfo(np.int64).min
-    if name == "state.counter" and isinstance(run, SharedRun):
-        least = np.full(len(Counter), -1)
-        least[Counter.FREE] = below
-        return least
-    return below if name in BELOW_NOTHING or (name == "state.free" and isinstance(run, SharedRun)) else -1
+def _least(name: str) -> int:
+    """Return the least number that an integer array of the state may hold: −1, or no limit for some."""
+    return int(np.iinfo(np.int64).min) if name in BELOW_NOTHING else -1
 
 
 def _most(name: str, run: Simulation) -> int | Ints:

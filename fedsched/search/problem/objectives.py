@@ -114,7 +114,7 @@ class Objectives:
             what = "is a quantile" if name in QUANTILES else "is made of signals"
             what = "is a function" if name in self.functions else what
             raise ValueError(
-                f"Objective {name!r} {what}, which compiled walks (memetic, sa, hc) cannot call; "
+                f"Objective {name!r} {what}, which compiled walks (memetic, sa, hc) cannot compute; "
                 "take method='moga' for several objectives or 'ga' for one."
             )
         return self._places

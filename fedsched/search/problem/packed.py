@@ -293,10 +293,11 @@ class PackedProblem:
     def _price(self, row: Floats, thread: int) -> None:
         # Fills the metrics that need all jobs of the plan that a thread has just simulated: priced ones and quantiles.
         if self._quantiles:
-            submit, state = self.space.common.measured.submit, self._last_state(thread)
+            submit, state = self.seat(thread)[1].common.measured.submit, self._last_state(thread)
             for name, value in quantiles_of(submit, state.start, state.finish).items():
                 column = Column[name.upper()]
-                row[column] = value + (0.0 if np.isnan(row[column]) else row[column])  # of jobs that have no end
+                penalty = 0.0 if np.isnan(row[column]) else row[column]  # for jobs that have no end
+                row[column] = (0.0 if self.may_miss and np.isnan(value) else value) + penalty
         if self.pricing is not None:
             energies = float(row[Column.ENERGY]), float(row[Column.IDLE_ENERGY])
             for name, value in self.pricing.measures(*self._drawing(thread), self.problem.t0, *energies).items():

@@ -60,7 +60,7 @@ NOT_MEASURED = tuple(name for name, value in NOTHING_SATURATES._asdict().items()
 
 
 class SharedRows(PackedProblem):
-    """The evaluation of plans on shared nodes: caps count tasks, and each plan is one run of the loop for shared nodes.
+    """The evaluation of plans on shared nodes: caps count tasks, and each plan is one run of the event loop.
 
     A job with a fixed number of tasks per node may use a whole group or none of it. A cap on part of a group has no
     effect on such a job.
@@ -108,7 +108,7 @@ class SharedRows(PackedProblem):
         return self._trials[thread]
 
     def plan(self, row: Ints) -> Plan:
-        """Return the Plan that the loop for shared nodes runs for a row.
+        """Return the Plan that the event loop runs for a row.
 
         Caps on part of a group are lifted for jobs with a fixed number of tasks per node; jobs under node
         limits get no caps.

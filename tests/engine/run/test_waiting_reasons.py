@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import fedsched as fs
+from fedsched.core.errors import ScheduleError
 from fedsched.engine.run.waiting import Waits
+from fedsched.simulate import prepare
 
 FOUR = fs.Federation.homogeneous(4, name="C")
 
@@ -94,3 +96,40 @@ def test_on_shared_nodes_room_is_counted_in_tasks() -> None:
     closed = replace(machine, calendar=(fs.Downtime("C", 5.0, 9.0),))
     found = fs.simulate(some, closed, sharing="first").why(3)
     assert told(found)[0][2] == "it fits, but nodes that it needs close before its requested time ends"
+
+
+def test_limits_and_placement_on_shared_nodes_are_named() -> None:
+    """By hand: a user's second job would be on a second node; and no cluster alone has room for two tasks."""
+    machine = fs.Federation((fs.Cluster("C", (fs.NodeGroup(2, resources={"cpu": 4}),)),))
+    limited = replace(machine, limits=(fs.Limit("user", nodes=1, names=("7",)),))
+    some = jobs([1, 1], [10.0, 10.0], demand={"cpu": [3, 3]}, user=[7, 7])
+    found = fs.simulate(some, limited, sharing="first").why(2)
+    assert told(found) == [(0.0, 10.0, "its nodes would exceed a limit")]
+    two = fs.Federation(tuple(fs.Cluster(name, (fs.NodeGroup(1, resources={"cpu": 2}),)) for name in "AB"))
+    some = jobs([1, 1, 2], [10.0, 10.0, 5.0], demand={"cpu": [1, 1, 1]}, sites=["A", "B"], origin=[0, 1, 0])
+    found = fs.simulate(some, two, fs.Rules(placement="home"), sharing="first").why(3)
+    assert told(found) == [(0.0, 10.0, "it has 2 tasks; there is room for 2, but its placement rule cannot combine it")]
+
+
+def test_jobs_that_never_start_or_are_cancelled_say_so() -> None:
+    """By hand: a machine that closes for good, a job that is cancelled at 30 s, and a hold after a condition."""
+    shut = replace(FOUR, calendar=(fs.Downtime("C", 10.0),))
+    found = fs.simulate(jobs([4, 1], [10.0, 5.0], submit=[0.0, 20.0]), shut).why(2)
+    assert told(found) == [(20.0, np.inf, TOO_FEW)]
+    assert "never starts" in str(found)
+    found = fs.simulate(jobs([4, 4], [100.0, 5.0], cancel_at=[-1.0, 30.0]), FOUR).why(2)
+    assert np.isnan(found.start)
+    assert [(one.begin, one.end) for one in found.waits] == [(0.0, 30.0)]
+    some = jobs([1, 1], [10.0, 10.0], after=["", "afterany:1"], held={2: [(20.0, 70.0)]})
+    some = replace(some, begin=[0.0, 15.0], held={2: [(12.0, 70.0)]})
+    found = fs.simulate(some, FOUR).why(2)
+    assert told(found)[0] == (0.0, 10.0, "it waits for job 1")
+    assert found.start == 70.0
+
+
+def test_a_queue_that_was_ordered_by_hand_does_not_answer() -> None:
+    """Tests that a run whose queue was lined up otherwise does not tell of the run that it would have been."""
+    run = prepare(jobs([4, 4, 4], [10.0, 10.0, 10.0]), FOUR).advance(until=0.0)
+    run.line_up([2, 1])
+    with pytest.raises(ScheduleError, match="does not say how it was made"):
+        run.advance().schedule().why(3)

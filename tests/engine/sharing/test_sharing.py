@@ -263,3 +263,18 @@ def test_what_is_shared_how_is_said() -> None:
         fs.NodeSharing(reservation="cores")
     with pytest.raises(TypeError, match="must be a NodeSharing, or the name"):
         fs.simulate(jobs((0, 2, 9)), machine((1, {"cpu": 2})), sharing=3)  # type: ignore[arg-type]
+
+
+def test_a_conservative_job_starts_where_fast_nodes_are_free_in_time() -> None:
+    """By hand: on slow nodes job 4 would run into the reservation of job 3; ten seconds later it is on fast ones."""
+    groups = (
+        fs.NodeGroup(2, speed=1.0, resources={"cpu": 1, "memory": 1}),
+        fs.NodeGroup(1, speed=0.25, resources={"cpu": 1, "memory": 1}),
+        fs.NodeGroup(1, speed=1.0, resources={"cpu": 1, "memory": 10}),
+    )
+    jobs = fs.Workload(
+        submit=np.zeros(5), tasks=[1, 1, 4, 2, 1], runtime=[10.0, 100.0, 50.0, 50.0, 30.0],
+        demand={"cpu": np.ones(5, dtype=int), "memory": [0, 10, 0, 0, 0]},
+    )  # fmt: skip
+    schedule = fs.simulate(jobs, fs.Federation((fs.Cluster("C", groups),)), "conservative", sharing="first")
+    assert schedule.start.tolist() == [0.0, 0.0, 100.0, 10.0, 60.0]
