@@ -331,7 +331,7 @@ class Run:
                 break
             if what != "end":
                 self.put(nodes, j, hold)
-            elif self.reservation == "resources":
+            elif self.reservation == "resources" or self.dispatch == "conservative":
                 self.release(nodes, j, hold)
             else:
                 for n in hold:

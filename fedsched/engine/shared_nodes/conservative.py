@@ -23,8 +23,8 @@ from fedsched.engine.shared_nodes.candidates import ANY_LENGTH, gather
 from fedsched.engine.shared_nodes.choosing import choose
 from fedsched.engine.shared_nodes.closing import next_opening, place_while_open
 from fedsched.engine.shared_nodes.fitting import fits_now, start
-from fedsched.engine.shared_nodes.future import change_room, end_job, measure_all
-from fedsched.engine.shared_nodes.stock import copy_stock, lower_to, measure_room, room_on, take_job
+from fedsched.engine.shared_nodes.future import change_room, measure_all
+from fedsched.engine.shared_nodes.stock import copy_stock, give_back, lower_to, measure_room, room_on, take_job
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Extras, ExtraState, Ints, Plan, Problem, State
@@ -104,7 +104,7 @@ def _plan_job(problem: Problem, plan: Plan, state: State, sharing: Sharing, work
         while last >= 0 and end_after(ends.time[last], now) == time:
             before = total
             total += change_room(sharing, work.held, work, kind, ends.job[last], LESS)
-            end_job(sharing, work.held, work.later, ends.job[last])
+            give_back(sharing, work.held, work.later, ends.job[last])
             total += change_room(sharing, work.held, work, kind, ends.job[last], MORE)
             freed = freed or total > before or _frees_pools(more, ends.job[last], j)
             _move_pools(more, planned.pool, ends.job[last], MORE)
@@ -115,7 +115,7 @@ def _plan_job(problem: Problem, plan: Plan, state: State, sharing: Sharing, work
             if begins:
                 take_job(sharing, planned.held, work.later, other)
             else:
-                end_job(sharing, planned.held, work.later, other)
+                give_back(sharing, planned.held, work.later, other)
             total += change_room(sharing, planned.held, work, kind, other, MORE)
             freed = freed or total > before or (not begins and _frees_pools(more, other, j))
             _move_pools(more, planned.pool, other, LESS if begins else MORE)
@@ -232,7 +232,7 @@ def _lower_until(
     while change < planned.number[PlannedNumber.CHANGES] and planned.time[change] < end:
         time, other = planned.time[change], planned.job[change]
         while last >= 0 and end_after(ends.time[last], now) <= time:
-            end_job(sharing, work.held, stock, ends.job[last])
+            give_back(sharing, work.held, stock, ends.job[last])
             _move_pools(more, planned.walked_pool, ends.job[last], MORE)
             last -= 1
         if planned.begins[change] == BEGINS:
@@ -254,7 +254,7 @@ def _lower_until(
                     planned.time_of[TOO_EARLY] = np.nextafter(time, np.inf)
                 return total
         else:
-            end_job(sharing, held, stock, other)
+            give_back(sharing, held, stock, other)
             _move_pools(more, planned.walked_pool, other, MORE)
         change += 1
     return total
