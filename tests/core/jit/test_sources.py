@@ -216,7 +216,7 @@ def test_a_change_of_what_is_frozen_into_code_is_seen_by_its_family_alone(
     assert answers() == ["60031", "True", "2", "0"]
     change(package / "engine/codes.py", ("    EASY = 3\n", "    EASY = 4\n"), ("CONSERVATIVE = 4", "CONSERVATIVE = 3"))
     assert answers() == ["60041", "True", "2", "0"]
-    swapped = ("    job: Ints\n    released: Ints", "    released: Ints\n    job: Ints")
+    swapped = ("    job: Ints  # per place\n    released: Ints", "    released: Ints\n    job: Ints")
     change(package / "engine/arrays/structs.py", swapped)
     assert answers() == ["60041", "True", "2", "0"]
     with (package / "market/codes.py").open("a", encoding="utf-8") as file:
