@@ -24,7 +24,7 @@ from fedsched.engine.shared_nodes.choosing import choose
 from fedsched.engine.shared_nodes.closing import next_opening, place_while_open
 from fedsched.engine.shared_nodes.fitting import fits_now, start
 from fedsched.engine.shared_nodes.future import change_room, measure_all
-from fedsched.engine.shared_nodes.stock import copy_stock, give_back, lower_to, measure_room, room_on, take_job
+from fedsched.engine.shared_nodes.stock import copy_stock, give_back, measure_room, room_on, set_least, take_job
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Extras, ExtraState, Ints, Plan, Problem, State
@@ -241,7 +241,7 @@ def _lower_until(
                 node = held.node[i]
                 g = sharing.nodes.group[node]
                 before = room_on(sharing, work.both, kind, node)
-                lower_to(sharing, stock, work.both, node)
+                set_least(sharing, work.both, stock, work.both, node)
                 if sharing.kinds.opened[kind, g] == 1:
                     lost = before - room_on(sharing, work.both, kind, node)
                     room[g] -= lost

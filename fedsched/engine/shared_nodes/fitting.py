@@ -14,7 +14,7 @@ from fedsched.engine.shared_nodes import counted
 from fedsched.engine.shared_nodes.arrays import Number
 from fedsched.engine.shared_nodes.choosing import choose
 from fedsched.engine.shared_nodes.closing import place_while_open, shut_soon
-from fedsched.engine.shared_nodes.stock import ALL, least_on, measure_room, room_on, take
+from fedsched.engine.shared_nodes.stock import ALL, measure_room, room_on, set_least, take
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Plan, Problem, State
@@ -118,4 +118,4 @@ def start(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Wo
 def keep_both(sharing: Sharing, work: Work, j: int) -> None:
     """Update `work.both`, which is free now and beside the head, on the nodes of a job that has just started."""
     for i in range(work.held.first[j], work.held.first[j] + work.held.pieces[j]):
-        least_on(sharing, work, work.held.node[i])
+        set_least(sharing, work.now, work.later, work.both, work.held.node[i])

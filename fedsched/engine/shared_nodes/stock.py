@@ -208,30 +208,18 @@ def copy_stock(stock: Stock, onto: Stock) -> None:
 
 
 @inlined
-def lower_to(sharing: Sharing, stock: Stock, onto: Stock, node: int) -> None:
-    """Set a stock on a node to the least of what it has and of what another one has."""
-    for r in range(stock.free.shape[0]):
-        onto.free[r, node] = min(onto.free[r, node], stock.free[r, node])
-    onto.jobs[node] = max(onto.jobs[node], stock.jobs[node])
-    for device in range(stock.left.shape[1]):
-        onto.left[node, device] = min(onto.left[node, device], stock.left[node, device])
+def set_least(sharing: Sharing, one: Stock, other: Stock, onto: Stock, node: int) -> None:
+    """Set a stock on a node to the least of what two stocks have there; it may be one of them."""
+    for r in range(onto.free.shape[0]):
+        onto.free[r, node] = min(one.free[r, node], other.free[r, node])
+    onto.jobs[node] = max(one.jobs[node], other.jobs[node])
+    for device in range(onto.left.shape[1]):
+        onto.left[node, device] = min(one.left[node, device], other.left[node, device])
     _count_gpus(sharing, onto, node)
-
-
-@inlined
-def least_on(sharing: Sharing, work: Work, node: int) -> None:
-    """Set `work.both` on a node to the least of what is free now and of what is free beside the head."""
-    now, later, both = work.now, work.later, work.both
-    for r in range(now.free.shape[0]):
-        both.free[r, node] = min(now.free[r, node], later.free[r, node])
-    both.jobs[node] = max(now.jobs[node], later.jobs[node])
-    for device in range(now.left.shape[1]):
-        both.left[node, device] = min(now.left[node, device], later.left[node, device])
-    _count_gpus(sharing, both, node)
 
 
 @part
 def least_of_all(sharing: Sharing, work: Work) -> None:
     """Set `work.both` on all nodes to the least of what is free now and of what is free beside the head."""
     for node in range(work.now.jobs.size):
-        least_on(sharing, work, node)
+        set_least(sharing, work.now, work.later, work.both, node)
