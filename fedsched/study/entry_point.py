@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.core.names import PolicyName
-    from fedsched.engine.sharing import NodeSharing
     from fedsched.model.schedule.schedule import Schedule
     from fedsched.policies import Policy
     from fedsched.study.changes import Change
@@ -170,46 +169,35 @@ def _common(cases: Mapping[str, Case]) -> tuple[NDArray[np.int64], list[str]]:
 
 def _fits(case: Case) -> NDArray[np.bool_]:
     """Return which jobs are admitted, and fit on the empty machine under the case's placement."""
-    tasks, machine = case.workload.tasks, case.federation
-    if case.sharing is not None:
-        return _fits_on_shared(case, case.sharing)
-    admitted = np.ones(tasks.size, dtype=np.bool_)
-    admitted[list(refusals(case.workload, machine))] = False
-    return admitted & _fits_on_whole_nodes(case)
-
-
-def _fits_on_shared(case: Case, sharing: NodeSharing) -> NDArray[np.bool_]:
-    from fedsched.engine.sharing.trials import room_when_free
-
-    tasks, machine = case.workload.tasks, case.federation
-    room = room_when_free(case.workload, machine, sharing, case.reading)
-    if case.placement in ("home", "single") and len(machine.clusters) > 1:
-        of_group = np.repeat(np.arange(len(machine.clusters)), [len(one.groups) for one in machine.clusters])
-        rooms = np.stack([room[:, of_group == k].sum(axis=1) for k in range(len(machine.clusters))], axis=1)
-        if case.placement == "single":
-            return np.asarray(rooms.max(axis=1) >= tasks)
-        return np.asarray(rooms[np.arange(tasks.size), case.workload.origin] >= tasks)
+    tasks, room = case.workload.tasks, _room(case)
+    if len(case.federation.clusters) > 1 and case.placement == "single":
+        return np.asarray(room.max(axis=1) >= tasks)
+    if len(case.federation.clusters) > 1 and case.placement == "home":
+        return np.asarray(room[np.arange(tasks.size), case.workload.origin] >= tasks)
     return np.asarray(room.sum(axis=1) >= tasks)
 
 
-def _fits_on_whole_nodes(case: Case) -> NDArray[np.bool_]:
-    tasks, machine = case.workload.tasks, case.federation
-    if case.placement in ("home", "single") and len(machine.clusters) > 1:
-        sizes = np.array([cluster.nodes for cluster in machine.clusters])
-        if case.placement == "single":
-            return np.asarray(tasks <= sizes.max())
-        return np.asarray(tasks <= sizes[case.workload.origin])
-    return np.asarray(tasks <= machine.nodes)
+def _room(case: Case) -> NDArray[np.int64]:
+    """Return how many tasks of each job each cluster holds while it is empty, jobs × clusters; 0 if it is refused."""
+    machine = case.federation
+    if case.sharing is None:
+        room = np.tile([cluster.nodes for cluster in machine.clusters], (len(case.workload), 1))
+        room[list(refusals(case.workload, machine))] = 0
+        return room
+    from fedsched.engine.sharing.trials import room_when_free
+
+    of_group = np.array(machine.group_cluster)[:, None] == np.arange(len(machine.clusters))
+    return np.asarray(room_when_free(case.workload, machine, case.sharing, case.reading) @ of_group)
 
 
 def _outcome(name: str, change: Change, case: Case, *, bounds: bool, energy: bool) -> Outcome:
+    measured = energy or case.sharing is not None
     if case.placement == HOME and len(case.federation.clusters) > 1:
-        start, finish, policy, drawn, busy = _each_alone(case, energy=energy)
+        start, finish, policy, drawn, busy = _each_alone(case, measured=measured)
     else:
         schedule = _simulated(case)
-        busy = _busy(schedule)
         start, finish, policy = schedule.start, schedule.finish, str(schedule.policy)
-        drawn = schedule.metrics().energy if energy else 0.0
+        drawn, busy = _used(schedule) if measured else (0.0, 0.0)
     rows = np.flatnonzero(case.compared)
     metrics, wait = figures_of(case.workload, start, finish, rows, case.federation.nodes)
     if case.sharing is not None:
@@ -240,19 +228,19 @@ def _simulated(case: Case) -> Schedule:
     return schedule
 
 
-def _busy(schedule: Schedule) -> float:
-    """Return the node-seconds in use; of shared nodes, by the share of the cores that jobs hold."""
-    metrics = schedule.metrics()
-    return metrics.utilisation * schedule.federation.nodes * metrics.makespan
+def _used(schedule: Schedule) -> tuple[float, float]:
+    """Return joules, and node-seconds in use; of shared nodes, by the share of the cores that jobs hold."""
+    row = schedule.metrics()
+    return row.energy, row.utilisation * schedule.federation.nodes * row.makespan
 
 
-def _each_alone(case: Case, *, energy: bool) -> tuple[NDArray[np.float64], NDArray[np.float64], str, float, float]:
+def _each_alone(case: Case, *, measured: bool) -> tuple[NDArray[np.float64], NDArray[np.float64], str, float, float]:
     """Simulate each cluster alone with its own jobs; return starts, finishes, the policy's name, joules, node-seconds.
 
-    The energy is 0 unless `energy` is set.
+    The last two are 0 unless `measured` is set.
     """
     jobs = len(case.workload)
-    start, finish, policy, drawn, busy = np.full(jobs, np.nan), np.full(jobs, np.nan), "", 0.0, 0.0
+    start, finish, policy, used = np.full(jobs, np.nan), np.full(jobs, np.nan), "", np.zeros(2)
     for k, cluster in enumerate(case.federation.clusters):
         rows = np.flatnonzero(case.workload.origin == k)
         if not rows.size:
@@ -262,9 +250,8 @@ def _each_alone(case: Case, *, energy: bool) -> tuple[NDArray[np.float64], NDArr
         alone = Federation((cluster,), name=cluster.name, calendar=calendar, power=case.federation.power)
         schedule = _simulated(replace(case, workload=own, federation=alone, placement=None, counted=None))
         start[rows], finish[rows], policy = schedule.start, schedule.finish, str(schedule.policy)
-        drawn += schedule.metrics().energy if energy else 0.0
-        busy += _busy(schedule)
-    return start, finish, f"{policy}, each cluster alone", drawn, busy
+        used += _used(schedule) if measured else 0.0
+    return start, finish, f"{policy}, each cluster alone", float(used[0]), float(used[1])
 
 
 def _bound(case: Case) -> tuple[float, tuple[str, ...]]:

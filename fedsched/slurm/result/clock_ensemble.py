@@ -23,8 +23,7 @@ PACE = 2.0  # largest factor by which tests per second are multiplied or divided
 def draw_clocks(packed: Packed, member: int) -> tuple[Packed, int]:
     """Return the packed problem with randomly drawn clocks, and how many seconds earlier its first main pass is.
 
-    Member 0 is the problem unchanged, and 0; each
-    other member is drawn with its number as the seed.
+    Member 0 is the problem unchanged, and 0; each other member is drawn with its number as the seed.
     """
     if member == 0:
         return packed._replace(priorities=copy_arrays(packed.priorities)), 0

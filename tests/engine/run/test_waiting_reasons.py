@@ -128,7 +128,7 @@ def test_jobs_that_never_start_or_are_cancelled_say_so() -> None:
 
 
 def test_a_queue_that_was_ordered_by_hand_does_not_answer() -> None:
-    """Tests that a run whose queue was lined up otherwise does not tell of the run that it would have been."""
+    """Tests that `why` is refused if the queue was reordered by hand, as a new run would keep the usual order."""
     run = prepare(jobs([4, 4, 4], [10.0, 10.0, 10.0]), FOUR).advance(until=0.0)
     run.line_up([2, 1])
     with pytest.raises(ScheduleError, match="does not say how it was made"):
