@@ -21,6 +21,7 @@ from fedsched.model.time.reservations import in_reservations
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fedsched.engine.arrays.structs import Ints
     from fedsched.engine.run.simulation import Simulation
     from fedsched.model.schedule.schedule import Schedule
 
@@ -98,6 +99,8 @@ class _Stretch:
 def waits_of(run: Simulation, row: int) -> Waits:
     """Run a simulation that has not begun until a job starts for the last time; return why it did not start before."""
     stretches: list[_Stretch] = []
+    edges = edges_of(run.actual)
+    before = np.unique(edges.on[edges.job == row])
     until, status, cancelled = np.nan, int(Status.MORE), False
     submit = float(submits_in(run.problem, run.state)[row])
     if run.actual.feedback is None:  # else the submit is known when it comes
@@ -111,7 +114,7 @@ def waits_of(run: Simulation, row: int) -> Waits:
         cancelled = bool(cancelled_jobs(run.state)[row])
         if cancelled or (run.all_stay and not np.isnan(run.state.start[row])):
             break
-        _note(stretches, run, row, now)
+        _note(stretches, run, row, before)
     start, lost = float(run.state.start[row]), lost_in(run.state)
     if held_jobs(run.state)[row] or cancelled or (lost is not None and row in lost.killed):
         start = np.nan
@@ -126,15 +129,15 @@ def waits_of(run: Simulation, row: int) -> Waits:
     return Waits(int(run.actual.id[row]), submit, start, tuple(one for one in waits if one.end > one.begin))
 
 
-def _note(stretches: list[_Stretch], run: Simulation, row: int, now: float) -> None:
+def _note(stretches: list[_Stretch], run: Simulation, row: int, before: Ints) -> None:
     reason = _reason_of(run, row)
     free = _room(run, row) if reason == Reason.NODES else 0
-    detail = "".join(_details(run, row, reason))
+    detail = "".join(_details(run, row, reason, before))
     last = stretches[-1] if stretches else None
     if last is not None and (last.reason, last.detail) == (reason, detail):
         last.least, last.most = min(last.least, free), max(last.most, free)
     else:
-        stretches.append(_Stretch(now, reason, detail, free, free))
+        stretches.append(_Stretch(run.time, reason, detail, free, free))
 
 
 def _reason_of(run: Simulation, row: int) -> Reason:
@@ -148,18 +151,16 @@ def _reason_of(run: Simulation, row: int) -> Reason:
     return Reason(reason_now(problem, run.plan, state, row))
 
 
-def _details(run: Simulation, row: int, reason: Reason) -> Iterator[str]:
-    """Yield what a reason is about, such as the name of a limit."""
+def _details(run: Simulation, row: int, reason: Reason, before: Ints) -> Iterator[str]:
+    """Yield what a reason is about, such as the numbers of the counters of limits; `before`: the jobs it waits for."""
     problem, extras, state = run.problem, run.problem.extras, run.state.extras
     if reason == Reason.CONDITION:
-        yield _condition(run, row)
+        yield _condition(run, row, before)
     elif reason == Reason.LIMIT and extras is not None and state is not None and extras.limits.kind.size:
-        federation = run.federation if problem.sharing is None else without_node_limits(run.federation)
         kind = int(extras.limits.kind[row])
         first, last = extras.limits.first[kind : kind + 2].tolist()
         over = [i for i in range(first, last) if extras.limits.weight[i] > state.limited.left[extras.limits.counter[i]]]
-        names = counters_of(run.actual, federation).names
-        yield ", ".join(names[extras.limits.counter[i]] for i in over)
+        yield " ".join(str(extras.limits.counter[i]) for i in over)
     elif reason == Reason.POOL and extras is not None and state is not None:
         short = np.flatnonzero(extras.pools.need[row] > state.pools.free).tolist()
         yield ", ".join(repr(run.federation.pools[p].name) for p in short)
@@ -183,7 +184,7 @@ def _said(run: Simulation, row: int, one: _Stretch) -> str:
         case Reason.RUNS:
             return "it runs, and loses its nodes to a downtime"
         case Reason.LIMIT:
-            return f"the limit of {one.detail} is reached" if one.detail else "its nodes would exceed a limit"
+            return _limit(run, one.detail)
         case Reason.POOL:
             return f"too little of pool {one.detail} is free"
         case Reason.RESERVATION:
@@ -195,6 +196,14 @@ def _said(run: Simulation, row: int, one: _Stretch) -> str:
         case Reason.POWER:
             return "it fits, but a power cap does not allow it"
     return _turn(run, row, one.detail)
+
+
+def _limit(run: Simulation, counters: str) -> str:
+    if not counters:
+        return "its nodes would exceed a limit"
+    federation = run.federation if run.problem.sharing is None else without_node_limits(run.federation)
+    names = counters_of(run.actual, federation).names
+    return f"the limit of {', '.join(names[int(c)] for c in counters.split())} is reached"
 
 
 def _too_few(run: Simulation, row: int, one: _Stretch) -> str:
@@ -226,11 +235,9 @@ def _turn(run: Simulation, row: int, head: str) -> str:
     return f"it fits, but {its} reserved for job {head}, the first in the queue"
 
 
-def _condition(run: Simulation, row: int) -> str:
+def _condition(run: Simulation, row: int, before: Ints) -> str:
     if held_jobs(run.state)[row]:
         return "it is held"
-    edges = edges_of(run.actual)
-    before = np.unique(edges.on[edges.job == row])
     runs = before[~(run.state.finish[before] <= run.time)]
     if runs.size:
         return f"it waits for job {first_of(run.actual.id[runs])}"
