@@ -59,6 +59,7 @@ def prepare(
     cluster: AnyMachine | None = None,
     policy: PolicyName | str | Policy = "easy",
     *,
+    sharing: NodeSharing | SharingName | None = None,
     placement: PlacementName | None = None,
     submits: Submits = "keep",
     reading: Reading = USUAL,
@@ -79,7 +80,9 @@ def prepare(
     ----------
     workload, cluster, policy
         As in `simulate`.
-    placement, submits, reading, same_time, saturation, knowledge, kill_at_estimate, alternatives, caps, t0, running
+    sharing, placement, submits, reading, same_time, saturation, knowledge, kill_at_estimate, alternatives
+        As in `simulate`.
+    caps, t0, running
         As in `simulate`.
 
     Examples
@@ -101,10 +104,18 @@ def prepare(
         alternatives=alternatives,
     ).settled("simulate")
     rows = () if running is None else tuple(running.rows.tolist())
-    workload = count_in_nodes(with_default_times(workload, cluster), cluster)
+    workload = with_default_times(workload, cluster)
+    if sharing is None:
+        workload = count_in_nodes(workload, cluster)
+    elif caps is not None:
+        raise refused("shared nodes", "caps")
+    else:
+        cluster = _with_names(cluster)
     workload = with_chosen_shapes(workload, cluster, reading, running=rows)
     chosen = policy_named(policy, placement=placement)
-    t0 = start_of("simulate", t0, running, workload, cluster)
+    t0 = start_of("simulate", t0, running, workload, cluster, shared=sharing is not None)
+    if sharing is not None:
+        return _on_shared_nodes(workload, cluster, chosen, sharing, reading, t0=t0, running=running)
     problem = pack(workload, cluster, reading=reading, t0=t0, running=rows)
     return begun(workload, cluster, chosen, problem, reading, caps, running)
 
@@ -199,30 +210,31 @@ def _on_slurm(
     return scheduled(workload, cluster, policy, reading, progress, NodeSharing.of(sharing))
 
 
+def _with_names(cluster: Federation) -> Federation:
+    from fedsched.engine.sharing.naming import with_names
+
+    return with_names(cluster)
+
+
 def _on_shared_nodes(
     workload: Workload,
     cluster: Federation,
     policy: Policy,
     sharing: NodeSharing | SharingName,
     reading: Reading,
-    given: tuple[str, ...],
     *,
     t0: float | None,
-    progress: Callable[[int, int], None] | None,
-) -> Schedule:
+    running: RunningJobs | None,
+) -> Simulation:
     from fedsched.engine.sharing import NodeSharing
-    from fedsched.engine.sharing.run import scheduled
+    from fedsched.engine.sharing.run import prepared
 
     if isinstance(policy, ListHeuristic | OnlinePolicy) and not getattr(policy, "shares_nodes", False):
         raise refused("shared nodes", "policies that bind", str(policy))
-    if given:
-        raise refused("shared nodes", given[0])
-    if len(workload) == 0:
-        raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to simulate.")
-    reading = reading.settled("simulate")
-    workload = with_chosen_shapes(with_default_times(workload, cluster), cluster, reading)
-    t0 = start_of("simulate", t0, None, workload, cluster)
-    return scheduled(workload, cluster, policy, NodeSharing.of(sharing), reading, t0=t0, progress=progress)
+    run = prepared(workload, cluster, policy, NodeSharing.of(sharing), reading, t0, running)
+    if isinstance(policy, OnlinePolicy):
+        policy.planner(run)
+    return run
 
 
 def simulate(
@@ -305,8 +317,8 @@ def simulate(
     >>> fs.simulate(fs.Workload(submit=[0, 0], tasks=[4, 4], runtime=[600, 900]), 4, "sjf").start
     array([  0., 600.])
     """
-    workload, cluster = nouns_of("simulate", workload, cluster, second="cluster", may_be_left_out=True)
-    if is_slurm(policy) or sharing is not None:
+    if is_slurm(policy):
+        workload, cluster = nouns_of("simulate", workload, cluster, second="cluster", may_be_left_out=True)
         reading = reading.but(
             same_time=same_time,
             saturation=saturation,
@@ -314,20 +326,15 @@ def simulate(
             kill_at_estimate=kill_at_estimate,
             alternatives=alternatives,
         )
-        options: dict[str, object] = {"caps": caps, "running jobs": running}
         workload = with_submits("simulate", workload, submits, origin("simulate", t0), some_run=running is not None)
-        if is_slurm(policy):
-            options |= {"placements": placement, "t0": t0}
+        options = {"caps": caps, "running jobs": running, "placements": placement, "t0": t0}
         given = tuple(name for name, value in options.items() if value is not None)
-        if is_slurm(policy):
-            return _on_slurm(workload, cluster, policy, sharing, reading, given, progress)
-        assert sharing is not None
-        chosen = policy_named(policy, placement=placement)
-        return _on_shared_nodes(workload, cluster, chosen, sharing, reading, given, t0=t0, progress=progress)
+        return _on_slurm(workload, cluster, policy, sharing, reading, given, progress)
     run = prepare(
         workload,
         cluster,
         policy,
+        sharing=sharing,
         placement=placement,
         submits=submits,
         reading=reading,

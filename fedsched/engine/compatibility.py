@@ -295,15 +295,8 @@ REFUSED: dict[str, dict[str, str]] = {
         "policies that bind": _NOT_MODELLED,
         "dispatch lookahead": _NOT_MODELLED,
         **dict.fromkeys(("placement efficient", "placement link_aware"), _NOT_MODELLED),
-        "running jobs": _NOT_MODELLED,
     },
-    "plans on shared nodes": {
-        "packages": _NOT_MODELLED,
-        "running jobs": _NOT_MODELLED,
-        "deadlines": _NOT_MODELLED,
-        "slack": "plans do not delay jobs there",
-        "feedback": "plans do not model it",
-    },
+    "plans on shared nodes": {"packages": _NOT_MODELLED},
     "slurm": {
         "power saving": "it has settings of its own (SuspendTime)",
         "power caps": _NO_WATTS,

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, get_args
 from fedsched.core.compilation import compiling
 from fedsched.core.errors import unknown_name
 from fedsched.core.names import FirstPlans
-from fedsched.core.values import is_number, seed_or_fresh, whole
+from fedsched.core.values import is_number, origin, seed_or_fresh, whole
 from fedsched.engine.compatibility import FIXED_SHAPES, Use, refuse
-from fedsched.engine.run.simulation import start_of
 from fedsched.engine.sharing import NodeSharing
 from fedsched.io.arguments import nouns_of
 from fedsched.model.reading import CLAIRVOYANT, Reading
@@ -237,7 +236,7 @@ def optimize(
     if settings.reading.is_free(workload):
         _refuse_to_choose(info)
     if deadline is not None:
-        begin = start_of("optimize", t0, running, workload, cluster)
+        begin = origin("optimize", t0) if running is None else running.time
         begin = float(workload.submit.min()) if begin is None else begin
         latest_makespan(deadline, begin)
         if workload.slack is None and workload.feedback is None and puts_off(info, aims):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +13,12 @@ from support.sharing_cases import case
 from support.tiers import tries
 
 import fedsched as fs
-from fedsched.core.errors import InfeasibleError
+from fedsched.core.errors import InfeasibleError, TraceError
 from fedsched.engine.codes import Placement
 from fedsched.engine.sharing.result import SharedSchedule
 from fedsched.search.problem.objectives import SOUGHT, Objectives
 from fedsched.search.problem.shared import SharedProblem
+from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -130,7 +132,6 @@ def test_threads_islands_and_checkpoints_change_nothing(tmp_path: Path) -> None:
         ({"method": "sa"}, "whole nodes"),
         ({"method": "pso-ea"}, "whole nodes"),
         ({"package": 3, "objectives": "makespan"}, "package"),
-        ({"deadline": 1e9}, "deadline"),
         ({"objectives": "loss_of_capacity", "method": "ga"}, "not measured"),
     ],
 )
@@ -174,14 +175,94 @@ def test_plans_keep_to_what_jobs_wait_for(seed: int) -> None:
     """Tests that figures of plans are those of their schedules, which verify, and that no bound is above them."""
     bound = [
         ("conditions",), ("held",), ("cancellations", "conditions"), ("held", "conditions", "downtimes", "reserved"),
-        ("pools", "limits", "conditions", "cancellations", "held", "downtimes", "taking"),
-    ][seed % 5]  # fmt: skip
+        ("feedback",), ("feedback", "conditions", "pools", "limits"),
+        ("pools", "limits", "conditions", "cancellations", "held", "downtimes", "taking", "feedback"),
+    ][seed % 7]  # fmt: skip
     one = case(30_000 + seed, jobs=8, bound=bound)
     result = fs.optimize(
         one.workload, one.federation, sharing=one.sharing, seed=seed, evaluations=25, submits="keep",
-        objectives=("makespan", "energy", "mean_wait"),
+        objectives=("makespan", "energy", "mean_wait", "p95_wait"),
     )  # fmt: skip
     check_figures(result)
+
+
+@pytest.mark.parametrize("seed", range(tries(20)))
+def test_plans_begin_with_what_runs(seed: int, tmp_path: Path) -> None:
+    """Figures of plans that begin beside running jobs are those of their schedules, also from a file."""
+    one = case(40_000 + seed, bound=[(), ("downtimes", "counted", "taking"), ("pools", "limits", "tiers")][seed % 3])
+    run = one.prepare(knowledge="runtime").advance(until=4.0)
+    rows = np.flatnonzero(~(run.schedule().finish <= run.time))
+    running = run.running().renumbered(rows)
+    result = fs.optimize(
+        one.workload.take(rows), one.federation, sharing=one.sharing, seed=seed, evaluations=30, submits="keep",
+        objectives=("makespan", "energy", "mean_wait"), running=running, kill_at_estimate=one.kill,
+    )  # fmt: skip
+    check_figures(result)
+    assert result.schedule(0).lost.runs or (result.schedule(0).start[running.rows] == running.start).all()
+    assert np.isnan(list(result.lower_bounds.values())).all()
+    result.save(tmp_path / "result.json")
+    again = fs.Result.load(tmp_path / "result.json")
+    assert again.schedule(0) == result.schedule(0)
+
+
+def test_a_file_cannot_give_running_jobs_more_than_nodes_have(tmp_path: Path) -> None:
+    """A file whose running jobs hold more cores than the node has, or no node, is refused."""
+    run = prepare(JOBS, SITE, sharing="first").advance(until=1.0)
+    result = fs.optimize(JOBS, SITE, sharing="first", evaluations=10, submits="keep", running=run.running())
+    result.save(tmp_path / "result.json")
+    data = json.loads((tmp_path / "result.json").read_text())
+    for name, wrong in (("node", 0), ("node", 2), ("tasks", 2), ("first", 9)):
+        held = {**data["running"]["held"], name: [wrong] * len(data["running"]["held"][name])}
+        changed = {**data, "running": {**data["running"], "held": held}}
+        (tmp_path / "wrong.json").write_text(json.dumps(changed))
+        with pytest.raises(TraceError, match="nodes do not have what its jobs hold"):
+            fs.Result.load(tmp_path / "wrong.json")
+    with pytest.raises(ValueError, match="running= must be of a run with sharing="):
+        fs.simulate(JOBS, SITE, sharing="first", running=run.running()._replace(held=None))
+    with pytest.raises(ValueError, match="running= must be of a run without sharing="):
+        fs.simulate(JOBS, SITE, running=run.running())
+
+
+def test_plans_end_by_a_deadline() -> None:
+    """A deadline that some plan keeps is kept; one before the bound, and one that no plan kept, are named."""
+    best = fs.optimize(JOBS, SITE, sharing="first", evaluations=100, objectives="makespan").best().makespan
+    result = fs.optimize(JOBS, SITE, sharing="first", evaluations=100, objectives="mean_wait", deadline=best)
+    assert result.best().makespan <= best
+    with pytest.raises(InfeasibleError, match="no schedule of these jobs ends before"):
+        fs.optimize(JOBS, SITE, sharing="first", evaluations=100, deadline=3.0)
+
+
+@pytest.mark.parametrize("seed", range(tries(20)))
+def test_plans_put_off_jobs_with_slack(seed: int) -> None:
+    """A plan with delays runs as the same jobs with later earliest starts, whatever else keeps them waiting."""
+    one = case(41_000 + seed, jobs=8, bound=[(), ("conditions", "pools"), ("downtimes", "taking")][seed % 3])
+    jobs = replace(one.workload, slack=np.where(np.arange(len(one.workload)) % 3 > 0, 9.0, 0.0))
+    problem = SharedProblem(
+        jobs, one.federation, Objectives(("makespan", "mean_wait")), sharing=one.sharing, delays=True, submits="keep"
+    )
+    rows = problem.random_rows(6, np.random.default_rng(seed))
+    for row, values in zip(rows, problem.values(rows), strict=True):
+        planned, schedule = problem.schedule(row).metrics(), problem.truth.schedule(row)
+        assert [planned.makespan, planned.mean_wait] == values.tolist() or problem.may_miss
+        delays = problem.delays_of(row)
+        assert delays is not None
+        assert (schedule.delays == delays).all()
+        later = np.flatnonzero((delays > 0) & ~np.isnan(schedule.start))
+        assert (schedule.start[later] >= jobs.submit[later] + delays[later]).all()
+        if schedule.complete:
+            schedule.verify(claimed=schedule.metrics())
+
+
+def test_a_delay_saves_carbon() -> None:
+    """A job that may wait begins as the clean hour does, and its plan says by how much it was put off."""
+    hour = 3600.0
+    clean = fs.Signal((0.0, hour, 2 * hour), (400.0, 100.0, 400.0), "g/kWh", until=24 * hour)
+    thrifty = fs.Cluster("site", (replace(NODE, busy_watts=300.0, idle_watts=10.0),))
+    site = fs.Federation((thrifty,), signals=(clean,))
+    jobs = fs.Workload(submit=[0, 0], tasks=[1, 1], runtime=[hour / 2, hour], slack=[2 * hour, 0])
+    result = fs.optimize(jobs, site, sharing="first", objectives="carbon", method="ga", evaluations=200, seed=1)
+    assert result.best().start.tolist() == [hour, 0.0]
+    assert result.best().delays is not None
 
 
 @pytest.mark.parametrize("seed", range(tries(20)))

@@ -13,6 +13,7 @@ from reference.naive_sharing_names import name_nodes
 from support import strategies
 
 import fedsched as fs
+from fedsched.simulate import Simulation, prepare
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -37,12 +38,17 @@ class Case:
     kill: bool
     naive: naive_sharing.Run
 
-    def simulate(self) -> fs.Schedule:
-        same_time = "sequential" if self.naive.sequential else "batch"
-        return fs.simulate(
-            self.workload, self.federation, self.rules, sharing=self.sharing, kill_at_estimate=self.kill,
-            same_time=same_time,
-        )  # fmt: skip
+    def prepare(self, rows: Any = slice(None), **options: Any) -> Simulation:
+        """Return the run at its begin, of all jobs or of these rows."""
+        words = {
+            "kill_at_estimate": self.kill, "same_time": "sequential" if self.naive.sequential else "batch", **options,
+        }  # fmt: skip
+        jobs = self.workload.take(np.arange(len(self.workload))[rows])
+        return prepare(jobs, self.federation, self.rules, sharing=self.sharing, **words)
+
+    def simulate(self, rows: Any = slice(None), **options: Any) -> fs.Schedule:
+        """Return the schedule of all jobs, or of these rows."""
+        return self.prepare(rows, **options).advance().schedule()
 
 
 def case(seed: int, *, jobs: int = 14, most_nodes: int = 4, bound: tuple[str, ...] = ()) -> Case:

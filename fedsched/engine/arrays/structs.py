@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fedsched.engine.placement.tasks_per_node import TasksPerNode
     from fedsched.engine.profile.breakpoints import Blocks
     from fedsched.engine.queue.parked_jobs import ParkedJobs
-    from fedsched.engine.shared_nodes.arrays import Sharing, Work
+    from fedsched.engine.shared_nodes.arrays import Held, Sharing, Work
     from fedsched.model.schedule.node_stack import Saving
 
     Floats = NDArray[np.float64]
@@ -417,9 +417,11 @@ class RunningJobs(NamedTuple):
     start, finish, planned_end
         When each job started, when it will end at its present rate, and when plans expect its end.
     counts
-        Jobs × groups: the nodes that each job holds.
+        Jobs × groups: the nodes that each job holds; on shared nodes, its tasks.
     tc, work_left, estimate_left, since
         The rate and the remaining work of each job, as in `Rates`.
+    held
+        What each job holds on shared nodes, in the order of `rows`; None if jobs do not share nodes.
 
     Examples
     --------
@@ -439,6 +441,7 @@ class RunningJobs(NamedTuple):
     estimate_left: Floats
     since: Floats
     counts: Ints
+    held: Held | None = None
 
     def renumbered(self, rows: Ints) -> RunningJobs:
         """Return the same jobs with their rows in a smaller workload, which consists of these `rows` of this one."""

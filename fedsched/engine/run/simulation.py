@@ -68,7 +68,8 @@ def running_in(state: State) -> RunningJobs:
     rows = rows[np.argsort(state.heap.sequence[rows])]
     columns = {name: getattr(state, name)[rows] for name in OF_STATE}
     rates = {name: getattr(state.rates, name)[rows] for name in OF_RATES}
-    return RunningJobs(time=float(state.clock[Clock.NOW]), rows=rows, **columns, **rates)
+    held = None if state.work is None else state.work.held.of(rows)
+    return RunningJobs(time=float(state.clock[Clock.NOW]), rows=rows, **columns, **rates, held=held)
 
 
 def joined_in(problem: Problem, state: State) -> Ints:
@@ -89,33 +90,54 @@ def submits_in(problem: Problem, state: State) -> Floats:
     return state.extras.waiting.submitted
 
 
-def refuse_foreign_running(noun: str, running: RunningJobs, workload: Workload, federation: Federation) -> None:
-    """Raise ValueError unless the running jobs are jobs of this workload on nodes of this federation."""
+def refuse_foreign_running(
+    noun: str, running: RunningJobs, workload: Workload, federation: Federation, *, shared: bool = False
+) -> None:
+    """Raise ValueError unless the running jobs are jobs of this workload on nodes of this federation.
+
+    `shared`: jobs share nodes, so `counts` are tasks. Whether the nodes have what the jobs hold is checked later.
+    """
+    if shared != (running.held is not None):
+        raise ValueError(
+            f"{noun}: running= must be of a run {'with' if shared else 'without'} sharing=, as the jobs share "
+            f"{'' if shared else 'no '}nodes here."
+        )
     rows, counts = running.rows, running.counts
     groups = np.array([group.count for group in federation.groups])
     if rows.size and not 0 <= int(rows.min()) <= int(rows.max()) < len(workload):
         odd = f"row {int(rows.max())} is none of this workload's {counted(len(workload), 'job')}"
     elif counts.shape[1] != len(groups):
         odd = f"nodes in {counted(counts.shape[1], 'group')} are none of this federation's {len(groups)}"
-    elif (wrong := have_other_sizes(counts, workload.take(rows), federation)).size:
-        nodes, row = int(counts[wrong[0]].sum()), int(rows[wrong[0]])
-        odd = f"{counted(nodes, 'node')} of row {row} are not its {counted(int(workload.tasks[row]), 'task')}"
-    elif (counts.sum(axis=0) > groups).any():
+    elif (wrong := have_other_sizes(counts, workload.take(rows), federation, shared=shared)).size:
+        many, row = counted(int(counts[wrong[0]].sum()), "task" if shared else "node"), int(rows[wrong[0]])
+        odd = f"{many} of row {row} are not its {counted(int(workload.tasks[row]), 'task')}"
+    elif not shared and (counts.sum(axis=0) > groups).any():
         odd = "more nodes are in use than this federation has"
     else:
         return
     raise ValueError(f"{noun}: running= belongs to another workload or federation ({odd}); give its own.")
 
 
-def have_other_sizes(counts: Ints, jobs: Workload, federation: Federation) -> Ints:
-    """Return the indices of the jobs with nodes (`counts`: jobs × groups) that do not match their tasks."""
+def have_other_sizes(counts: Ints, jobs: Workload, federation: Federation, *, shared: bool = False) -> Ints:
+    """Return the indices of the jobs with nodes (`counts`: jobs × groups) that do not match their tasks.
+
+    `shared`: jobs share nodes, so `counts` are tasks.
+    """
+    if shared:
+        return np.flatnonzero(counts.sum(axis=1) != jobs.tasks)
     held = (counts * counted_tasks_per_node(jobs, federation)).sum(axis=1)
     wanted = counted_tasks(jobs)
     return np.flatnonzero(np.where(are_uneven(jobs), held < wanted, held != wanted))
 
 
 def start_of(
-    noun: str, t0: float | None, running: RunningJobs | None, workload: Workload, federation: Federation
+    noun: str,
+    t0: float | None,
+    running: RunningJobs | None,
+    workload: Workload,
+    federation: Federation,
+    *,
+    shared: bool = False,
 ) -> float | None:
     """Return the begin of a schedule: the time of the running jobs if given, else `t0` (None: the first submit).
 
@@ -124,7 +146,7 @@ def start_of(
     t0 = origin(noun, t0)
     if running is None:
         return t0
-    refuse_foreign_running(noun, running, workload, federation)
+    refuse_foreign_running(noun, running, workload, federation, shared=shared)
     if t0 is not None and t0 != running.time:
         # Before a later t0, running jobs could end and others run faster, which is not known here.
         raise ValueError(f"{noun}: t0={t0!r} is not the running jobs' time, {running.time!r}; leave it out.")

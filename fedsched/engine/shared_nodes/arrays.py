@@ -8,10 +8,11 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from fedsched.core.jit import by_reference, constant
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
@@ -131,6 +132,34 @@ class Held(NamedTuple):
     device_node: Ints  # per part: the node
     device: Ints  # per part: the device on the node
     amount: Ints  # per part: thousandths of the device
+
+    def of(self, jobs: Ints) -> Held:
+        """Return what these jobs hold, as jobs 0, 1, …: the entries of each follow those of the one before."""
+        pieces, devices = self.pieces[jobs], self.devices[jobs]
+        piece, part = _entries(self.first[jobs], pieces), _entries(self.first_device[jobs], devices)
+        return Held(
+            first=np.cumsum(pieces) - pieces,
+            pieces=pieces,
+            node=self.node[piece],
+            tasks=self.tasks[piece],
+            first_device=np.cumsum(devices) - devices,
+            devices=devices,
+            device_node=self.device_node[part],
+            device=self.device[part],
+            amount=self.amount[part],
+        )
+
+    def as_rows(self, rows: Ints, jobs: int) -> Held:
+        """Return the same with jobs 0, 1, … as these rows of `jobs` jobs; the others hold nothing."""
+        spread = {name: np.zeros(jobs, dtype=np.int64) for name in ("first", "pieces", "first_device", "devices")}
+        for name, column in spread.items():
+            column[rows] = getattr(self, name)
+        return self._replace(**spread)
+
+
+def _entries(first: Ints, count: Ints) -> Ints:
+    # Returns the indices first[k] .. first[k] + count[k] of each k, one after another.
+    return np.arange(count.sum()) + np.repeat(first - (np.cumsum(count) - count), count)
 
 
 @by_reference

@@ -12,9 +12,11 @@ from fedsched.engine.orders import queue_order
 from fedsched.engine.pack.foresight import known_problem
 from fedsched.engine.pack.problem import pack as pack_engine
 from fedsched.engine.plans import plan_in_order
+from fedsched.engine.run.simulation import set_running
 from fedsched.engine.shared_nodes.arrays import Choice, Closures, Kinds, Nodes, Reservation, Sharing
 from fedsched.engine.sharing.asked import asked_of, refuse_unsupported
 from fedsched.engine.sharing.counting import NOTHING_COUNTS, counted_nodes, who_counts_nodes
+from fedsched.engine.sharing.present import present_of
 from fedsched.engine.sharing.room import new_work, runs_to_lose
 from fedsched.model.jobs.demands import GPU
 from fedsched.model.machine.federation import MOST_NODES
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fedsched.engine.arrays.structs import Extras, Floats, Ints, Plan, Problem, State
+    from fedsched.engine.arrays.structs import Extras, Floats, Ints, Plan, Problem, RunningJobs, State
     from fedsched.engine.sharing.asked import Asked
     from fedsched.engine.sharing.noun import NodeSharing
     from fedsched.model.jobs.workload import Workload
@@ -52,19 +54,21 @@ def pack(
     reading: Reading,
     t0: float | None,
     *,
+    running: RunningJobs | None = None,
     apart: bool = False,
     as_known: bool = False,
 ) -> Packed:
     """Return these jobs on the shared nodes of this federation as arrays, with a plan by these rules.
 
-    `apart`: each job is a kind of its own, because later plans may bind each job to other groups. `as_known`: the
-    problem has only the downtimes that are known as the run begins [48].
+    `running`: jobs that run already at t0. `apart`: each job is a kind of its own, because later plans may bind each
+    job to other groups. `as_known`: the problem has only the downtimes that are known as the run begins [48].
     """
     for cluster in federation.clusters:
         check_node_count(cluster.name, cluster.nodes)
     refuse_unsupported(workload, federation, rules, reading)
     asked = asked_of(workload, federation)
-    problem = pack_engine(workload, without_node_limits(federation), reading=reading, t0=t0)
+    rows = () if running is None else tuple(running.rows.tolist())
+    problem = pack_engine(workload, without_node_limits(federation), reading=reading, t0=t0, running=rows)
     if as_known:
         problem = known_problem(problem, problem.t0)
     plan = _plan(problem, rules)
@@ -83,8 +87,10 @@ def pack(
     lost = runs_to_lose(problem, packed)
     plans = plan.dispatch == Dispatch.CONSERVATIVE
     pools = 0 if problem.extras is None else problem.extras.pools.amount.size
-    work = new_work(packed, lost=lost, plans=plans, pools=pools)
+    work = new_work(packed, present_of("simulate", running, packed), lost, plans=plans, pools=pools)
     state = that_may_lose(state, int(lost.sum()))._replace(work=work)
+    if running is not None:
+        set_running(state, running.rows, running)
     return Packed(problem._replace(sharing=packed), plan, state, asked)
 
 

@@ -132,9 +132,13 @@ class SharedSchedule(Schedule):
         """Return the schedule of some of the jobs, by mask or by row."""
         rows = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
         some = super().take(rows)
-        names = [name for name in Schedule.__slots__ if hasattr(some, name)]
-        columns = {name: getattr(some, name) for name in names}
-        return SharedSchedule(**columns, played=self._played_by(rows, some.workload))
+        return SharedSchedule(**_columns(some), played=self._played_by(rows, some.workload))
+
+    def put_off(self, workload: Workload, delays: NDArray[np.float64]) -> SharedSchedule:
+        """Return the schedule of a plan that puts off jobs: of these jobs, with their delays in seconds."""
+        played = self._known()
+        columns = _columns(self) | {"workload": workload, "delays": delays}
+        return SharedSchedule(**columns, played=played._replace(use=replace(played.use, workload=workload)))
 
     def _played_by(self, rows: NDArray[np.int64], workload: Workload) -> Played:
         # Returns the use of nodes by the jobs in these rows; `workload` has these jobs alone.
@@ -168,3 +172,7 @@ class SharedSchedule(Schedule):
         if self.played is None:
             raise ScheduleError("Schedule: it was made of another's columns, which do not tell; ask that one.")
         return self.played
+
+
+def _columns(schedule: Schedule) -> dict[str, Any]:
+    return {name: getattr(schedule, name) for name in Schedule.__slots__ if hasattr(schedule, name)}

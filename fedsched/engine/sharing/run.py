@@ -39,7 +39,7 @@ from fedsched.policies import OnlinePolicy
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fedsched.engine.arrays.structs import Floats, Ints, Problem, State
+    from fedsched.engine.arrays.structs import Floats, Ints, Problem, RunningJobs, State
     from fedsched.engine.run.simulation import Planner
     from fedsched.engine.shared_nodes.arrays import Gone, Held, Sharing, Work
     from fedsched.engine.sharing.noun import NodeSharing
@@ -147,6 +147,7 @@ def scheduled(
     reading: Reading,
     *,
     t0: float | None = None,
+    running: RunningJobs | None = None,
     as_known: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> SharedSchedule:
@@ -154,7 +155,7 @@ def scheduled(
 
     `as_known`: simulate only with the downtimes that are known as the run begins [48].
     """
-    run = prepared(workload, with_names(federation), policy, sharing, reading, t0, as_known=as_known)
+    run = prepared(workload, with_names(federation), policy, sharing, reading, t0, running, as_known=as_known)
     if isinstance(policy, OnlinePolicy):
         policy.planner(run)
     with suppress(KeyboardInterrupt):
@@ -169,15 +170,16 @@ def prepared(
     sharing: NodeSharing,
     reading: Reading,
     t0: float | None,
+    running: RunningJobs | None = None,
     *,
     as_known: bool = False,
 ) -> SharedRun:
     """Return the run of a policy on shared nodes, at its begin; all downtimes of the federation name their nodes."""
     rules, plans = policy.rules(reading.seen(workload), federation), isinstance(policy, OnlinePolicy)
     apart = plans and len(federation.groups) > 1
-    packed = pack(workload, federation, rules, sharing, reading, t0, apart=apart, as_known=as_known)
+    packed = pack(workload, federation, rules, sharing, reading, t0, running=running, apart=apart, as_known=as_known)
     run = SharedRun(workload, federation, packed, sharing, reading, str(rules))
-    run._again = partial(prepared, workload, federation, policy, sharing, reading, t0, as_known=as_known)
+    run._again = partial(prepared, workload, federation, policy, sharing, reading, t0, running, as_known=as_known)
     return run
 
 

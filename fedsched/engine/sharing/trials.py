@@ -62,8 +62,13 @@ class Trials:
         state = new_state(problem, needs=Needs.ENDS, separate_backfill=False)
         self.state = that_may_lose(state, int(lost.sum()))._replace(work=self.work)
         self.state.shortest[:] = shortest
-        if running is not None:
-            set_running(self.state, problem.running, running)
+        self._running = running
+        self._restore_running()
+
+    def _restore_running(self) -> None:
+        # A run changes the entries of running jobs; the next one needs them as they were.
+        if self._running is not None:
+            set_running(self.state, self.problem.running, self._running)
 
     def rooms(self) -> Ints:
         """Return jobs × groups: how many of the job's tasks fit on the group while all nodes are free."""
@@ -90,12 +95,17 @@ class Trials:
             return True
         return all_free.first_over(self.problem, plan, self.state, self.sharing, self.work) < 0
 
+    def line_up(self, plan: Plan) -> None:
+        """Give the waiting jobs of each kind the order of a plan."""
+        self._leaf[:] = leaves(self.sharing.kinds.of_job, plan.order)
+
     def run(self, plan: Plan, over: Callable[[], bool] | None = None) -> int:
         """Simulate a plan under which each job fits; return a Status.
 
         It is MORE if `over` returned True before the end: then the simulation was stopped.
         """
-        self._leaf[:] = leaves(self.sharing.kinds.of_job, plan.order)
+        self.line_up(plan)
+        self._restore_running()
         begin(self.problem, plan, self.state)
         status = int(Status.MORE)
         while status == Status.MORE:

@@ -322,6 +322,10 @@ class Schedule(Read, ScheduleConvenience):
         begin, end = first + warmup * (last - first), last - cooldown * (last - first)
         return self.take((self.workload.submit >= begin) & (self.workload.submit <= end)).metrics()
 
+    def put_off(self, workload: Workload, delays: NDArray[np.float64]) -> Schedule:
+        """Return the schedule of a plan that puts off jobs: of these jobs, with their delays in seconds."""
+        return replace(self, workload=workload, delays=delays)
+
     def take(self, rows: NDArray[Any]) -> Schedule:
         """Return the schedule of some of the jobs, by mask or by row; t0 becomes their earliest submit.
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.core.errors import FedschedError, TraceError, shortened
+from fedsched.engine.shared_nodes.arrays import Held
 from fedsched.engine.sharing import NodeSharing
 from fedsched.model.jobs.job import OPTIONAL
 from fedsched.model.jobs.log import CleaningReport
@@ -124,7 +125,7 @@ def as_data(result: Result) -> dict[str, Any]:
         "versions": result.versions,
         "packages": result.packages,
         "islands": result.islands,
-        "running": None if result.running is None else _running_data(result.running),
+        "running": _running_data(result.running),
         "left_out": list(result.left_out),
         "refused": result.refused,
         "warm_up": result.warm_up,
@@ -215,21 +216,32 @@ def _settings_of(data: dict[str, Any]) -> Settings:
     return Settings(reading=CLAIRVOYANT.but(**words), **others)
 
 
-def _running_data(running: RunningJobs) -> dict[str, Any]:
-    columns = running._asdict()
-    return {name: values.tolist() if isinstance(values, np.ndarray) else values for name, values in columns.items()}
+def _running_data(running: RunningJobs | None) -> dict[str, Any] | None:
+    if running is None or not running.rows.size:
+        return None
+    held = None if running.held is None else _lists(running.held)
+    return _lists(running._replace(held=None)) | ({} if held is None else {"held": held})
+
+
+def _lists(of: RunningJobs | Held) -> dict[str, Any]:
+    columns = of._asdict().items()
+    return {
+        name: values.tolist() if isinstance(values, np.ndarray) else values
+        for name, values in columns
+        if values is not None
+    }
 
 
 def _running_of(data: dict[str, Any]) -> RunningJobs:
     from fedsched.simulate import RunningJobs
 
-    floats = ("start", "finish", "planned_end", "tc", "work_left", "estimate_left", "since")
-    return RunningJobs(
-        time=float(data["time"]),
-        rows=np.array(data["rows"], dtype=np.int64),
-        counts=np.array(data["counts"], dtype=np.int64),
-        **{name: np.array(data[name], dtype=np.float64) for name in floats},
-    )
+    held, columns = data.get("held"), dict[str, Any](time=float(data["time"]))
+    for name in RunningJobs._fields:
+        if name not in ("time", "held"):
+            columns[name] = np.array(data[name], dtype=np.int64 if name in ("rows", "counts") else np.float64)
+    if held is not None:
+        columns["held"] = Held(*(np.array(held[name], dtype=np.int64) for name in Held._fields))
+    return RunningJobs(**columns)
 
 
 def _plan_data(plan: PlannedQueue) -> dict[str, Any]:

@@ -42,8 +42,11 @@ def verified(result: Result, *, baselines: bool | None = None) -> tuple[str, ...
     if baselines is None:
         baselines = len(result.workload) <= FEW
     if result.running is not None:
-        check_running(result.running, result.workload, result.federation)
-    problem = result.problem
+        check_running(result.running, result.workload, result.federation, shared=result.settings.sharing is not None)
+    try:
+        problem = result.problem
+    except ValueError as error:
+        raise DeniedError(f"its jobs cannot be planned: {error}") from error
     for claim in (*_plans(result, problem), *_came(result, problem), *_baselines(result, problem, made=baselines)):
         check(claim, result.objectives)
     _check_front(result)
@@ -196,8 +199,12 @@ def _check_bounds(result: Result) -> None:
             raise DeniedError(f"no schedule is said to have {name} below {bound:.9g}, but one of its plans has")
 
 
-def check_running(running: RunningJobs, workload: Workload, federation: Federation) -> None:
+def check_running(
+    running: RunningJobs, workload: Workload, federation: Federation, *, shared: bool = False
+) -> None:
     """Raise DeniedError unless these are jobs that can run on the federation at the same time.
+
+    If they share nodes (`shared`), what they hold there is checked as the problem is packed.
 
     Kernels do not check array bounds, so a damaged file must not reach them.
     """
@@ -210,8 +217,9 @@ def check_running(running: RunningJobs, workload: Workload, federation: Federati
         and ((rows >= 0) & (rows < len(workload))).all()
         and np.unique(rows).size == rows.size
         and (counts >= 0).all()
-        and (counts.sum(axis=0) <= sizes).all()
-        and not have_other_sizes(counts, workload.take(rows), federation).size
+        and shared == (running.held is not None)
+        and (shared or (counts.sum(axis=0) <= sizes).all())
+        and not have_other_sizes(counts, workload.take(rows), federation, shared=shared).size
         and np.isfinite(running.time)
         and (running.start <= running.time).all()
         and (running.finish >= running.time).all()

@@ -523,5 +523,5 @@ def _frozen(array: Any) -> Any:
 def _running_rows(running: RunningJobs | None, groups: int) -> RunningJobs:
     if running is None:
         return no_running_jobs(groups)
-    columns: dict[str, Any] = {name: np.array(getattr(running, name)) for name in RunningJobs._fields if name != "time"}
-    return running._replace(**columns)
+    columns = {name: np.array(getattr(running, name)) for name in RunningJobs._fields if name not in ("time", "held")}
+    return running._replace(**columns, held=None)  # type: ignore[arg-type]

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from fedsched.model.machine.federation import Federation
     from fedsched.model.schedule.schedule import Schedule
     from fedsched.policies import Policy
+    from fedsched.search.encoding.delays import Delays
     from fedsched.search.problem.objectives import Objectives
     from fedsched.simulate import RunningJobs
 
@@ -128,16 +129,7 @@ class SearchProblem(PackedProblem, Read):
         self.workload = workload
         begin = float(workload.submit.min()) if t0 is None else t0
         late = delays_on(workload, federation, begin, np.array(rows, dtype=np.int64)) if delays else None
-
-        def packed(jobs: Workload) -> Problem:
-            if late is None:
-                return pack(jobs, federation, reading=self.reading, t0=t0, running=rows)
-            able = with_delays(jobs, begin, slack_of(jobs))  # plans write the earliest starts
-            return with_writable_begins(pack(able, federation, reading=self.reading, t0=begin, running=rows), late)[0]
-
-        true = packed(workload)
-        self._jobs = jobs_as_known(workload, true.t0)
-        problem = known_problem(true if self._jobs is workload else packed(self._jobs), true.t0)
+        true, problem = self._pack(federation, t0, begin, rows, late)
         if deadline is not None:
             objectives = replace(objectives, latest=latest_makespan(deadline, problem.t0))
         table, row_of = caps_table(workload, federation)
@@ -168,6 +160,22 @@ class SearchProblem(PackedProblem, Read):
         )
         self._truth = None if problem is true and self.federation is federation else self._of(true, federation)
         self._refuse_to_price_what_may_not_end()
+
+    def _pack(
+        self, federation: Federation, t0: float | None, begin: float, running: tuple[int, ...], late: Delays | None
+    ) -> tuple[Problem, Problem]:
+        """Return the jobs on this federation as arrays, as they are and as they are known at the begin."""
+
+        def packed(jobs: Workload) -> Problem:
+            if late is None:
+                return pack(jobs, federation, reading=self.reading, t0=t0, running=running)
+            able = with_delays(jobs, begin, slack_of(jobs))  # plans write the earliest starts
+            found = pack(able, federation, reading=self.reading, t0=begin, running=running)
+            return with_writable_begins(found, late)[0]
+
+        true = packed(self.workload)
+        self._jobs = jobs_as_known(self.workload, true.t0)
+        return true, known_problem(true if self._jobs is self.workload else packed(self._jobs), true.t0)
 
     def _refuse_to_price_what_may_not_end(self) -> None:
         if self.pricing is not None and (self.may_miss or self.truth.may_miss):
@@ -246,9 +254,7 @@ class SearchProblem(PackedProblem, Read):
         ended = to_the_end(self.started(row, policy=policy))
         if (delays := self.delays_of(row)) is None:
             return ended
-        return replace(
-            ended, workload=replace(ended.workload, begin=self.workload.begin), delays=delays.astype(np.float64)
-        )
+        return ended.put_off(replace(ended.workload, begin=self.workload.begin), delays.astype(np.float64))
 
     def started(self, row: Ints, *, policy: str = "plan") -> Simulation:
         """Return the simulation of a plan at its begin; the plan's delays become the jobs' earliest starts."""
@@ -309,15 +315,21 @@ class SearchProblem(PackedProblem, Read):
 
 
 def as_package(
-    workload: Workload, federation: Federation, submits: str, t0: float | None, running: RunningJobs | None
+    workload: Workload,
+    federation: Federation,
+    submits: str,
+    t0: float | None,
+    running: RunningJobs | None,
+    *,
+    shared: bool = False,
 ) -> tuple[Workload, float | None]:
     """Return the jobs as they wait when a search begins, and the origin of time (None: the earliest submit).
 
-    Raise if the workload is empty or has a feature that searches do not support.
+    `shared`: jobs share nodes. Raise if the workload is empty or has a feature that searches do not support.
     """
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to plan.")
     refuse("optimize", Use(workload, federation))
-    t0 = start_of("optimize", t0, running, workload, federation)
+    t0 = start_of("optimize", t0, running, workload, federation, shared=shared)
     workload = with_submits("optimize", workload, submits, t0, some_run=running is not None)
     return with_default_times(workload, federation), t0

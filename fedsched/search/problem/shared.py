@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,16 +15,16 @@ from fedsched.core.values import whole
 from fedsched.engine.codes import Placement, Status
 from fedsched.engine.compatibility import refused
 from fedsched.engine.numbers import Counter
-from fedsched.engine.pack.foresight import jobs_as_known, known_problem
-from fedsched.engine.pack.problem import pack as pack_engine
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.run.evaluate import unpack_row
 from fedsched.engine.sharing.asked import asked_of, refuse_unsupported
 from fedsched.engine.sharing.counting import are_counted, counted_nodes
 from fedsched.engine.sharing.naming import with_names
-from fedsched.engine.sharing.pack import closures_by_group, freeze, kinds_apart, kinds_of, shared, shortest_on
-from fedsched.engine.sharing.run import NOTHING_SATURATES, schedule_of, scheduled
+from fedsched.engine.sharing.pack import Packed, closures_by_group, freeze, kinds_apart, kinds_of, shared, shortest_on
+from fedsched.engine.sharing.present import present_of
+from fedsched.engine.sharing.run import NOTHING_SATURATES, SharedRun, prepared
 from fedsched.engine.sharing.trials import Trials
+from fedsched.model.constraints.slack import with_delays
 from fedsched.model.foresight import with_forecasts
 from fedsched.model.jobs.shaping import with_chosen_shapes
 from fedsched.model.machine.limits import without_node_limits
@@ -31,6 +33,8 @@ from fedsched.model.reading import CLAIRVOYANT, Reading
 from fedsched.model.schedule.metrics import Column, metrics_of
 from fedsched.model.time.downtimes import kills
 from fedsched.policies import Rules, policy_named
+from fedsched.search.encoding.delays import delays_on, with_writable_begins
+from fedsched.search.problem.deadline import latest_makespan
 from fedsched.search.problem.objectives import pricing_for
 from fedsched.search.problem.packed import PLAN_DISPATCH, PackedProblem
 from fedsched.search.problem.problem import SearchProblem, as_package
@@ -46,7 +50,6 @@ if TYPE_CHECKING:
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
     from fedsched.model.schedule.lost import RunTable
-    from fedsched.model.schedule.schedule import Schedule
     from fedsched.policies import Policy
     from fedsched.search.methods.methods import MethodInfo
     from fedsched.search.problem.objectives import Objectives
@@ -68,7 +71,7 @@ class SharedRows(PackedProblem):
 
     whole_nodes = False
     federation: Federation
-    _says_who_shares = False
+    _knows_sharing = False
 
     def set_sharing(self, sharing: Sharing, shortest: Floats, **present: Any) -> None:
         """Set how nodes are shared, and the penalties for jobs without an end; drop earlier workspaces.
@@ -77,22 +80,19 @@ class SharedRows(PackedProblem):
         """
         self._shared, self._shortest, self._present = sharing, shortest, present
         self._trials: list[Trials] = []
+        self._states, self._seats = [], []
         kinds = sharing.kinds
         self._in_chunks = kinds.chunk[kinds.of_job][: self.layout.jobs] > 0
         # Jobs under limits or partitions that count their nodes have no caps: these might keep them from ever starting.
         self._uncapped = are_counted(sharing.counted, self.layout.jobs)
         self.space = self.space._replace(nodes=np.maximum(self.space.limits.max(axis=0), 1))
-        self._seats, self._says_who_shares = [], True
+        self._knows_sharing = True
         self.rank_by_ends()
 
     def rank_by_ends(self) -> None:
         """Set the penalty for jobs without an end; do nothing before `set_sharing` is called."""
-        if self._says_who_shares:
+        if self._knows_sharing:
             super().rank_by_ends()
-
-    def ends(self, thread: int = 0) -> Floats:
-        """Return each job's end in the plan that a thread has simulated last; NaN if the job has none."""
-        return self.trials(thread).state.finish
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_trials": []}
@@ -101,11 +101,21 @@ class SharedRows(PackedProblem):
         super().__setstate__(state)
         freeze(self._shared)
 
+    @property
+    def states(self) -> list[State]:
+        """Return the states of the threads' workspaces, as kernels for counted nodes take them."""
+        if not self._states:
+            self._trials = [
+                Trials(self.problem, self._shared, self._shortest, **self._present) for _ in range(self.threads)
+            ]
+            self._states = [one.state._replace(work=None) for one in self._trials]
+        return self._states
+
     def trials(self, thread: int = 0) -> Trials:
-        """Return a thread's workspace for runs on shared nodes, made at its first use."""
-        while len(self._trials) <= thread:
-            self._trials.append(Trials(self.problem, self._shared, self._shortest, **self._present))
-        return self._trials[thread]
+        """Return a thread's workspace for runs on shared nodes; its jobs begin as the thread's plan delays them."""
+        problem, trials = self.seat(thread).problem, self._trials[thread]
+        trials.problem = problem._replace(sharing=trials.sharing)
+        return trials
 
     def plan(self, row: Ints) -> Plan:
         """Return the Plan that the event loop runs for a row.
@@ -136,10 +146,9 @@ class SharedRows(PackedProblem):
         if status == Status.STUCK:
             raise self._stuck(plan)
         if status == Status.DONE:
-            measured, t0 = self.space.common.measured, self.problem.t0
             found = metrics_of(
-                measured,
-                t0,
+                self.seat(thread).space.common.measured,
+                self.problem.t0,
                 state.start,
                 state.finish,
                 state.counts,
@@ -152,9 +161,6 @@ class SharedRows(PackedProblem):
             for name, value in taken.items():
                 metrics[Column[name.upper()]] = value
         return status == Status.DONE
-
-    def _last_state(self, thread: int) -> State:
-        return self.trials(thread).state
 
     def _drawing(self, thread: int) -> tuple[RunTable, Floats]:
         return self.trials(thread).drawing(self.federation), self.problem.watts
@@ -171,7 +177,7 @@ class SharedProblem(SharedRows, SearchProblem):
     ----------
     sharing
         How nodes are shared.
-    workload, federation, objectives, submits, reading, t0, threads
+    workload, federation, objectives, submits, reading, t0, running, threads, delays, deadline
         As in `SearchProblem`.
     """
 
@@ -185,44 +191,45 @@ class SharedProblem(SharedRows, SearchProblem):
         submits: Submits = "now",
         reading: Reading = CLAIRVOYANT,
         t0: float | None = None,
+        running: RunningJobs | None = None,
         threads: int = 1,
+        delays: bool = False,
+        deadline: float | None = None,
     ) -> None:
         for name in objectives.names:
             if name in NOT_MEASURED and name not in objectives.functions:
                 raise InfeasibleError(
                     f"optimize: objective {name!r} is not measured on nodes that jobs share; choose another metric."
                 )
-        if workload.feedback is not None:
-            raise refused("plans on shared nodes", "feedback")
         federation = with_names(federation)
         self.reading = reading.settled("optimize", whole_instants=True)
-        workload, t0 = as_package(workload, federation, submits, t0, None)
+        workload, t0 = as_package(workload, federation, submits, t0, running, shared=True)
         threads = whole("optimize", "threads", threads, least=1)
-        workload = with_chosen_shapes(workload, federation, self.reading)
+        rows = () if running is None else tuple(running.rows.tolist())
+        self.workload = workload = with_chosen_shapes(workload, federation, self.reading, running=rows)
         refuse_unsupported(workload, federation, Rules(dispatch="greedy"), self.reading)
-        self.workload = workload
         self.federation = with_forecasts(federation) if objectives.priced else federation
-        self.sharing, self.submits = sharing, submits
-        self.running, self._which, self._truth = None, None, None
-        machine = without_node_limits(federation)
-        true = pack_engine(workload, machine, reading=self.reading, t0=t0)
-        self._jobs = jobs_as_known(workload, true.t0)
-        known = true if self._jobs is workload else pack_engine(self._jobs, machine, reading=self.reading, t0=t0)
-        problem = known_problem(known, true.t0)
-        asked, first_come = asked_of(workload, federation), np.arange(len(workload))
+        self.sharing, self.submits, self.running = sharing, submits, running
+        self._which, self._truth = None, None
+        begin = float(workload.submit.min()) if t0 is None else t0
+        late = delays_on(workload, federation, begin, np.array(rows, dtype=np.int64)) if delays else None
+        true, problem = self._pack(without_node_limits(federation), t0, begin, rows, late)
+        if deadline is not None:
+            objectives = replace(objectives, latest=latest_makespan(deadline, problem.t0))
+        self._asked, first_come = asked_of(workload, federation), np.arange(len(workload))
         one_group = len(federation.groups) == 1
-        kinds = kinds_apart(workload, asked)
+        kinds = kinds_apart(workload, self._asked)
         if one_group:
-            kinds = kinds_of(workload, federation, asked, problem, home=False)
-        shortest = shortest_on(problem, asked)
-        nodes = shared(federation, asked, kinds, sharing, first_come, problem.extras)
+            kinds = kinds_of(workload, federation, self._asked, problem, home=False)
+        shortest = shortest_on(problem, self._asked)
+        nodes = shared(federation, self._asked, kinds, sharing, first_come, problem.extras)
         nodes = nodes._replace(counted=counted_nodes(workload, federation))
         empty = Trials(problem, nodes, shortest)
         limits = empty.rooms()
         placements = empty.placements(limits)
         if not placements.size:
             # No rule places all jobs: let the simulation name the job and the reason.
-            scheduled(workload, federation, Rules(dispatch="greedy"), sharing, self.reading, t0=problem.t0)
+            prepared(workload, federation, Rules(dispatch="greedy"), sharing, self.reading, problem.t0, running)
             raise InfeasibleError(f"Workload {workload.name!r}: no placement rule places all of its jobs.")
         PackedProblem.__init__(
             self,
@@ -232,68 +239,74 @@ class SharedProblem(SharedRows, SearchProblem):
             dispatches=PLAN_DISPATCH,
             objectives=objectives,
             ids=workload.id,
-            running=None,
+            running=running,
             threads=threads,
             pricing=pricing_for(objectives, self.federation),
+            delays=late,
         )
-        self.set_sharing(nodes, shortest)
+        self.set_sharing(nodes, shortest, running=running, present=present_of("optimize", running, nodes))
         all_known = problem is true and self.federation is federation
         self._truth = None if all_known else self._as_it_is(true, federation)
         self._refuse_to_price_what_may_not_end()
 
     def _as_it_is(self, true: Problem, federation: Federation) -> SharedProblem:
         other = copy(self)
-        other.problem, other._jobs, other._states = true, self.workload, []
+        other.problem, other._jobs = true, self.workload
         other.federation, other.pricing = federation, pricing_for(self.objectives, federation)
         closures = closures_by_group(true.extras, len(self.federation.groups))
-        other.set_sharing(self._shared._replace(closures=closures), self._shortest)
+        other.set_sharing(self._shared._replace(closures=closures), self._shortest, **self._present)
         return other
 
     def bounds(self) -> SharedBounds | None:
-        """Return lower bounds on all schedules; None if some job may never start, have no end, or be killed."""
+        """Return lower bounds on all schedules; None if they are not proven for these jobs.
+
+        That is if some job runs at t0, follows another, may never start, may have no end, or may be killed.
+        """
         some_never_start = self._able.size < self.layout.jobs
         if some_never_start or self.may_miss or kills(self.federation, self.problem.t0):
             return None
+        if self.running is not None or self.workload.feedback is not None:
+            return None
         return shared_bounds(self.problem, self._shared, self.federation)
 
-    def schedule(self, row: Ints, *, policy: str = "plan") -> Schedule:
-        """Return the schedule of a plan, with each task's node; raise InfeasibleError if a job can never start."""
-        plan, trials = self.plan(row), Trials(self.problem, self._shared, self._shortest)
-        if trials.run(plan) == Status.STUCK and not self._ends_so(trials.state):
-            raise self._stuck(0)
-        return schedule_of(
-            self._jobs,
-            self.federation,
-            self.sharing,
-            self.reading,
-            self.problem,
-            trials.state,
-            policy=f"{policy} on {Placement(plan.placement).name.lower()}",
-        )
+    def started(self, row: Ints, *, policy: str = "plan") -> SharedRun:
+        """Return the simulation of a plan at its begin; the plan's delays become the jobs' earliest starts."""
+        plan, workload, problem = self.plan(row[: self.layout.read]), self._jobs, self.problem
+        if self.delays is not None and (delays := self.delays_of(row)) is not None:
+            workload = with_delays(workload, problem.t0, delays)
+            problem, moments = with_writable_begins(problem, self.delays)
+            moments[:] = self.delays.moments(delays)
+        trials = Trials(problem, self._shared, self._shortest, **self._present)
+        trials.line_up(plan)
+        packed = Packed(trials.problem, plan, trials.state, self._asked)
+        description = f"{policy} on {Placement(plan.placement).name.lower()}"
+        run = SharedRun(workload, self.federation, packed, self.sharing, self.reading, description)
+        run._again = partial(self.started, row, policy=policy)
+        return run
 
-    def simulated(
+    def begun(
         self,
         policy: str | Policy,
         caps: Ints | None = None,
         *,
         progress: Callable[[int, int], None] | None = None,
-    ) -> Schedule:
-        """Return a policy's schedule of the package, made with the same knowledge as plans.
+    ) -> SharedRun:
+        """Return the simulation of a policy on the package, at its begin.
 
         Raise if caps are given or the policy is more than a set of rules.
         """
         chosen = policy_named(policy)
         if caps is not None or not isinstance(chosen, Rules):
             raise refused("shared nodes", "policies that bind", str(chosen))
-        return scheduled(
+        return prepared(
             self._jobs,
             self.federation,
             chosen,
             self.sharing,
             self.reading,
-            t0=self.problem.t0,
+            self.problem.t0,
+            self.running,
             as_known=self._truth is not None,
-            progress=progress,
         )
 
 
@@ -312,17 +325,9 @@ def problem_for(
     objectives: Objectives,
     *,
     sharing: NodeSharing | None,
-    running: RunningJobs | None = None,
-    delays: bool = False,
-    deadline: float | None = None,
     **how: Any,
 ) -> SearchProblem:
-    """Return a SearchProblem on whole nodes, or with `sharing` a SharedProblem on shared nodes.
-
-    Raise ValueError if `running`, `delays` or `deadline` is given with `sharing`.
-    """
+    """Return a SearchProblem on whole nodes, or with `sharing` a SharedProblem on shared nodes."""
     if sharing is None:
-        return SearchProblem(workload, federation, objectives, running=running, delays=delays, deadline=deadline, **how)
-    if running is not None or delays or deadline is not None:
-        raise ValueError("problem_for: sharing= goes with none of running=, delays= and deadline=; leave them out.")
+        return SearchProblem(workload, federation, objectives, **how)
     return SharedProblem(workload, federation, objectives, sharing=sharing, **how)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from support.sharing_cases import BOUND, case, same_as_naive
 from support.tiers import tries
@@ -88,3 +89,27 @@ def test_queues_of_clusters_are_as_the_reference_has_them(seed: int) -> None:
     """Tests the same where a job that waits blocks its clusters, alone or beside all else."""
     every = (*BOUND, "held", "tiers", "nodes", "reserved", "downtimes", "counted", "taking", "sequential")
     same_as_naive(case(25000 + seed, bound=("local", *[(), BOUND, every][seed % 3])))
+
+
+@pytest.mark.parametrize("seed", range(tries(120)))
+def test_a_run_starts_from_a_running_state(seed: int) -> None:
+    """The jobs still to come, started from the running jobs of a moment, start and lie as in the whole run."""
+    every = ("pools", "limits", "cancellations", "tiers", "nodes", "downtimes", "counted")
+    rule = [(), ("conservative",), ("local",)][seed % 3]
+    one = case(31000 + seed, jobs=20, bound=(*rule, *[(), every][seed % 2]))
+    whole = one.simulate()
+    if np.isnan(whole.start).all():
+        return  # all were cancelled
+    run = one.prepare().advance(until=float(np.nanmedian(whole.start)))
+    now = run.schedule()
+    rows = np.flatnonzero(~(now.finish <= run.time) & ~now.cancelled)
+    if not np.isnan(now.start[rows]).any():
+        return
+    rest = one.simulate(rows, running=run.running().renumbered(rows))
+    assert np.array_equal(rest.start, whole.start[rows], equal_nan=True)
+    assert np.array_equal(rest.finish, whole.finish[rows], equal_nan=True)
+    part = whole.use.take(rows, rest.workload)
+    for name in ("job", "node", "tasks", "devices"):
+        assert np.array_equal(getattr(rest.use, name), getattr(part, name)), name
+    if rest.complete:
+        rest.verify(claimed=rest.metrics())
