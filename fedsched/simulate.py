@@ -11,7 +11,7 @@ from fedsched.core.values import origin
 from fedsched.engine.arrays.structs import RunningJobs
 from fedsched.engine.compatibility import refused
 from fedsched.engine.pack.choices import possible_shapes
-from fedsched.engine.pack.node_caps import checked_caps
+from fedsched.engine.pack.node_caps import caps_of_parts, checked_caps
 from fedsched.engine.pack.problem import pack
 from fedsched.engine.plans import plan_of_rules
 from fedsched.engine.run.simulation import Planner, Simulation, start_of
@@ -107,15 +107,13 @@ def prepare(
     workload = with_default_times(workload, cluster)
     if sharing is None:
         workload = count_in_nodes(workload, cluster)
-    elif caps is not None:
-        raise refused("shared nodes", "caps")
     else:
-        cluster = _with_names(cluster)
+        cluster, caps = _with_names(cluster, caps)
     workload = with_chosen_shapes(workload, cluster, reading, running=rows)
     chosen = policy_named(policy, placement=placement)
     t0 = start_of("simulate", t0, running, workload, cluster, shared=sharing is not None)
     if sharing is not None:
-        return _on_shared_nodes(workload, cluster, chosen, sharing, reading, t0=t0, running=running)
+        return _on_shared_nodes(workload, cluster, chosen, sharing, reading, caps=caps, t0=t0, running=running)
     problem = pack(workload, cluster, reading=reading, t0=t0, running=rows)
     return begun(workload, cluster, chosen, problem, reading, caps, running)
 
@@ -210,10 +208,14 @@ def _on_slurm(
     return scheduled(workload, cluster, policy, reading, progress, NodeSharing.of(sharing))
 
 
-def _with_names(cluster: Federation) -> Federation:
+def _with_names(
+    cluster: Federation, caps: NDArray[np.int64] | None
+) -> tuple[Federation, NDArray[np.int64] | None]:
+    """Return the federation with the nodes of its downtimes, and the caps of its groups, which these may divide."""
     from fedsched.engine.sharing.naming import with_names
 
-    return with_names(cluster)
+    named = with_names(cluster)
+    return named, caps if caps is None or named is cluster else caps_of_parts(caps, cluster, named)
 
 
 def _on_shared_nodes(
@@ -223,18 +225,14 @@ def _on_shared_nodes(
     sharing: NodeSharing | SharingName,
     reading: Reading,
     *,
+    caps: NDArray[np.int64] | None,
     t0: float | None,
     running: RunningJobs | None,
 ) -> Simulation:
     from fedsched.engine.sharing import NodeSharing
     from fedsched.engine.sharing.run import prepared
 
-    if isinstance(policy, ListHeuristic | OnlinePolicy) and not getattr(policy, "shares_nodes", False):
-        raise refused("shared nodes", "policies that bind", str(policy))
-    run = prepared(workload, cluster, policy, NodeSharing.of(sharing), reading, t0, running)
-    if isinstance(policy, OnlinePolicy):
-        policy.planner(run)
-    return run
+    return prepared(workload, cluster, policy, NodeSharing.of(sharing), reading, t0, running, caps=caps)
 
 
 def simulate(

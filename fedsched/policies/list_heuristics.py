@@ -62,6 +62,14 @@ class OpenShapes(NamedTuple):
         return cls(np.arange(jobs + 1), np.zeros(jobs, np.int64), tasks, counted_tasks(workload), workload.estimate)
 
 
+class Cores(NamedTuple):
+    """Cores of nodes that jobs share; a list heuristic takes them as nodes, one of which each task would need."""
+
+    of_node: Ints  # per group: of one of its nodes
+    of_job: Ints  # per job: of all of its tasks
+    open: NDArray[np.bool_]  # jobs × groups: whether the job may run there
+
+
 @dataclass(frozen=True, slots=True)
 class Assignment:
     """The result of a list heuristic, a row for each job: its groups, its shape, and its predicted nodes and times."""
@@ -84,6 +92,7 @@ def assign(
     t0: float | None = None,
     running: RunningJobs | None = None,
     look: Callable[[], None] | None = None,
+    cores: Cores | None = None,
 ) -> Assignment:
     """Return the clusters, nodes and times to which a list heuristic assigns a workload's jobs.
 
@@ -106,12 +115,14 @@ def assign(
         Jobs of the workload that already run: they keep their nodes until their planned ends.
     look
         Called before each job is bound; an exception that it raises ends the assignment.
+    cores
+        If jobs share nodes: the cores that nodes have and jobs take; nodes and counts are then cores everywhere.
     """
     if heuristic not in HEURISTICS:
         raise unknown_name("list heuristic", heuristic, HEURISTICS)
     if t0 is None:
         t0 = running.time if running is not None else float(workload.submit.min())
-    return _Mapper(workload, federation, heuristic, shapes, caps, t0, running, look).run()
+    return _Mapper(workload, federation, heuristic, shapes, caps, t0, running, look, cores).run()
 
 
 class _Mapper:
@@ -125,23 +136,28 @@ class _Mapper:
         t0: float,
         running: RunningJobs | None,
         look: Callable[[], None] | None,
+        cores: Cores | None,
     ) -> None:
         self.look = look
         groups = with_planned_idle_watts(federation).groups
         self.workload, self.heuristic, self.t0 = workload, heuristic, t0
         self.shapes = OpenShapes.recorded(workload) if shapes is None else shapes
+        if cores is not None:
+            self.shapes = self.shapes._replace(tasks=cores.of_job, wanted=cores.of_job)
         self.owner = np.repeat(np.arange(len(workload)), np.diff(self.shapes.first))
         self.rigid = self.owner.size == len(workload)
-        self.nodes = np.array([group.count for group in groups], dtype=np.int64)
+        of_node = np.ones(len(groups), dtype=np.int64) if cores is None else cores.of_node
+        self.nodes = np.array([group.count for group in groups], dtype=np.int64) * of_node
         self.slowdown = 1.0 / np.array([group.speed for group in groups], dtype=np.float64)
-        self.extra_watts = np.array([group.busy_watts - group.idle_watts for group in groups], dtype=np.float64)
+        extra_watts = np.array([group.busy_watts - group.idle_watts for group in groups], dtype=np.float64)
+        self.extra_watts = extra_watts / of_node
         self.idle_total = float(sum(group.count * group.idle_watts for group in groups))
         self.turns = federation.turns
         self.cluster_of = np.array(federation.group_cluster, dtype=np.int64)
         self.groups_of = [np.flatnonzero(self.cluster_of == k) for k in range(len(federation.clusters))]
-        self.uneven = are_uneven(workload)
+        self.uneven = are_uneven(workload) & (cores is None)
         self.fits = counted_tasks_per_node(workload, federation) if self.uneven.any() else None  # tasks to a node [76]
-        self.limit = self._limits(federation, caps)
+        self.limit = self._limits(federation, caps) if cores is None else np.where(cores.open, self.nodes, 0)
         shape = (len(workload), len(groups))
         self.result = Assignment(
             order=np.arange(len(workload)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import product
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from fedsched.core.errors import FedschedError, shortened, unknown_name
 from fedsched.core.own_files import is_own, own_object
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fedsched.engine.run.simulation import Planner, Simulation
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
-    from fedsched.policies.list_heuristics import OpenShapes
+    from fedsched.policies.list_heuristics import Cores, OpenShapes
 
 ORDERS: Mapping[OrderName, str] = MappingProxyType(
     {
@@ -209,12 +209,13 @@ class ListHeuristic:
         t0: float | None = None,
         running: RunningJobs | None = None,
         look: Callable[[], None] | None = None,
+        cores: Cores | None = None,
     ) -> Rules:
         """Return rules with the order of predicted starts, and caps that bind each job to its chosen node groups.
 
         The parameters are those of `assign`.
         """
-        return self.bound(workload, federation, caps=caps, t0=t0, running=running, look=look)[0]
+        return self.bound(workload, federation, caps=caps, t0=t0, running=running, look=look, cores=cores)[0]
 
     def bound(
         self,
@@ -226,14 +227,14 @@ class ListHeuristic:
         t0: float | None = None,
         running: RunningJobs | None = None,
         look: Callable[[], None] | None = None,
+        cores: Cores | None = None,
     ) -> tuple[Rules, NDArray[np.int64]]:
         """Return what `rules` returns, and for each job the index of its chosen shape among its alternatives.
 
         The parameters are those of `assign`.
         """
-        found = assign(
-            workload, federation, self.heuristic, shapes=shapes, caps=caps, t0=t0, running=running, look=look
-        )
+        how: dict[str, Any] = {"shapes": shapes, "caps": caps, "t0": t0, "running": running, "look": look}
+        found = assign(workload, federation, self.heuristic, **how, cores=cores)
         return Rules(order=found.order, dispatch=self.dispatch, caps=found.caps, name=str(self)), found.which
 
     def __str__(self) -> str:

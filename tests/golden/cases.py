@@ -16,7 +16,18 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from golden.hashes import digest, of_result, of_schedule
-from golden.problems import FEATURES, ROUGH, Problem, made_jobs, mixed, mixed_names, one_cluster, plain, three_clusters
+from golden.problems import (
+    FEATURES,
+    ROUGH,
+    Problem,
+    begun,
+    made_jobs,
+    mixed,
+    mixed_names,
+    one_cluster,
+    plain,
+    three_clusters,
+)
 
 import fedsched as fs
 from fedsched import gang, market
@@ -168,7 +179,8 @@ def on_shared(feature: str, *, placement: str = "") -> Problem:
     clusters = [fs.Cluster(name, groups) for name, groups in
                 zip("abc", (few[:2], few[2:3], few[3:]), strict=True)]  # fmt: skip
     problem = replace(problem, machine=fs.Federation(tuple(clusters))).groups(resources=kinds)
-    return FEATURES[feature](problem.jobs(demand=demand))
+    problem = problem.jobs(demand=demand)
+    return begun(problem, "first") if feature == "running jobs" else FEATURES[feature](problem)
 
 
 def shared() -> Cases:

@@ -233,8 +233,9 @@ def _linked(problem: Problem, saturation: str) -> Problem:
     return tied.jobs(task_bandwidth=rates).read(saturation=saturation)
 
 
-def _running(problem: Problem) -> Problem:
-    run = prepare(problem.workload, problem.machine, "easy").advance(until=100.0)
+def begun(problem: Problem, sharing: str | None = None) -> Problem:
+    """Return the jobs that wait or run after a hundred seconds, and how these run."""
+    run = prepare(problem.workload, problem.machine, "easy", sharing=sharing).advance(until=100.0)
     rest = np.flatnonzero(~(run.schedule().finish <= 100.0))
     return problem.rows(rest).read(running=run.running().renumbered(rest))
 
@@ -412,7 +413,7 @@ FEATURES: dict[str, Callable[[Problem], Problem]] = {
     "run times known": lambda p: p.read(knowledge="runtime"),
     "node caps": _caps,
     "a time before": lambda p: p.read(t0=-50.0),
-    "running jobs": _running,
+    "running jobs": begun,
     "slack": lambda p: p.jobs(slack=p.drawn("slack", 0.0, 5.0, 3600.0)),
 }  # fmt: skip
 # Features whose times or watts are no small multiples of powers of two.

@@ -106,6 +106,7 @@ class Run:
     limits: list[tuple[int, frozenset[int]]] = field(default_factory=list)  # nodes at most, and of which jobs
     sizes: dict[int, tuple[int, int]] = field(default_factory=dict)  # of a job: on how many nodes, at least and most
     sequential: bool = False
+    saturation: str = "dynamic"
 
     def run(self) -> None:
         for node in self.nodes:
@@ -129,12 +130,22 @@ class Run:
         for node in nodes:
             if node.group not in closed:
                 room[node.group] += node.room(ask)
-        wide = replace(self.machine, groups=[replace(one, count=10**6) for one in self.machine.groups])
-        return naive.place(replace(self.jobs[j], demand=()), room, [0.0] * len(wide.uplinks), wide, self.placement)
+        groups = []
+        for one in self.machine.groups:  # of cores, which tasks take as they take nodes on whole ones
+            cores = dict(one.resources)["cpu"]
+            groups.append(replace(one, count=one.count * cores, busy=one.busy / cores, idle=one.idle / cores))
+        caps = self.jobs[j].caps
+        if caps is not None and ask.chunk:
+            caps = [cap if cap >= self.jobs[j].tasks else cap - cap % ask.chunk for cap in caps]
+        job = replace(self.jobs[j], demand=(), caps=caps)
+        of_cores = replace(self.machine, groups=groups)
+        return naive.place(job, room, [0.0] * len(of_cores.uplinks), of_cores, self.placement)
 
     def closed_to(self, j: int) -> set[int]:
         """Return the groups that a job may not use, by what it asks for and by whose its pools are."""
-        return {*self.asks[j].closed} | naive.elsewhere(self.jobs[j], self.machine)
+        caps, chunk = self.jobs[j].caps or [], self.asks[j].chunk
+        shut = {g for g, cap in enumerate(caps) if cap == 0 or (cap < chunk and cap < self.jobs[j].tasks)}
+        return {*self.asks[j].closed} | shut | naive.elsewhere(self.jobs[j], self.machine)
 
     def room(self, j: int, nodes: list[Node]) -> list[int]:
         ask, closed = self.asks[j], self.closed_to(j)
@@ -508,9 +519,9 @@ class Events(naive.Simulation):
     def __init__(self, shared: Run) -> None:
         super().__init__(
             jobs=list(shared.jobs), machine=shared.machine, order=shared.order, backfill_order=shared.backfill_order,
-            dispatch=shared.dispatch, placement=shared.placement, sequential=shared.sequential, saturation="dynamic",
-            kill_at_estimate=shared.kill, t0=min(job.submit for job in shared.jobs), running=(), watch=None,
-            decide=None, places=0, shapes_on_the_way=False,
+            dispatch=shared.dispatch, placement=shared.placement, sequential=shared.sequential,
+            saturation=shared.saturation, kill_at_estimate=shared.kill, t0=min(job.submit for job in shared.jobs),
+            running=(), watch=None, decide=None, places=0, shapes_on_the_way=False,
         )  # fmt: skip
         self.shared = shared
         self.released: set[int] = set()  # whose nodes are free although their end is still to come (reading 3)

@@ -153,11 +153,11 @@ def test_what_is_sought_is_measured_or_refused() -> None:
             assert np.isfinite(problem.values(problem.row(range(6))[None])).all(), name
 
 
-def test_a_policy_without_a_queue_order_is_no_baseline() -> None:
-    """Tests that a list heuristic asked for is named."""
-    problem = SharedProblem(JOBS, SITE, Objectives(BOTH), sharing=fs.NodeSharing())
-    with pytest.raises(InfeasibleError, match="min-min"):
-        problem.simulated("min-min")
+def test_a_list_heuristic_is_a_baseline() -> None:
+    """A list heuristic that is asked for is compared with plans."""
+    result = fs.optimize(JOBS, SITE, sharing="first", evaluations=50, baselines=["min-min", "easy"])
+    assert [one.policy for one in result.baselines] == ["min-min", "easy"]
+    assert result.problem.simulated("min-min").complete
 
 
 def test_a_plan_knows_what_jobs_wait_for() -> None:
@@ -317,4 +317,4 @@ def test_a_placement_that_breaks_a_limit_of_nodes_is_left_out() -> None:
     )
     problem = SharedProblem(jobs, machine, Objectives.of("makespan"), sharing=fs.NodeSharing.of("first"))
     names = {Placement(int(number)).name.lower() for number in problem.space.placements}
-    assert names == {"fastest", "single", "best_fit", "big_small"}
+    assert names == {"fastest", "single", "best_fit", "big_small", "efficient"}

@@ -8,6 +8,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pytest
 from reference import naive, naive_sharing
 from reference.naive_sharing_names import name_nodes
 from support import strategies
@@ -41,10 +42,19 @@ class Case:
     def prepare(self, rows: Any = slice(None), **options: Any) -> Simulation:
         """Return the run at its begin, of all jobs or of these rows."""
         words = {
-            "kill_at_estimate": self.kill, "same_time": "sequential" if self.naive.sequential else "batch", **options,
+            "kill_at_estimate": self.kill, "same_time": "sequential" if self.naive.sequential else "batch",
+            "saturation": self.naive.saturation, **options,
         }  # fmt: skip
-        jobs = self.workload.take(np.arange(len(self.workload))[rows])
+        rows = np.arange(len(self.workload))[rows]
+        jobs = self.workload.take(rows)
+        if any(job.caps is not None for job in self.naive.jobs):
+            words["caps"] = np.array([self.caps_of(row) for row in rows.tolist()])
         return prepare(jobs, self.federation, self.rules, sharing=self.sharing, **words)
+
+    def caps_of(self, row: int) -> list[int]:
+        """Return the most tasks of a job on each group."""
+        caps = self.naive.jobs[row].caps
+        return [99 if caps is None else caps[g] for g in range(len(self.naive.machine.groups))]
 
     def simulate(self, rows: Any = slice(None), **options: Any) -> fs.Schedule:
         """Return the schedule of all jobs, or of these rows."""
@@ -71,9 +81,15 @@ def case(seed: int, *, jobs: int = 14, most_nodes: int = 4, bound: tuple[str, ..
                     idle=50.0, resources=tuple(has.items()),
                 )
             )  # fmt: skip
+    if "efficient" in bound:
+        watts = Random(-8 - seed)
+        drawn = [(watts.choice((80.0, 100.0, 160.0)), watts.choice((16.0, 64.0))) for _ in groups]
+        groups = [replace(one, busy=busy, idle=idle) for one, (busy, idle) in zip(groups, drawn, strict=True)]
     names = list(dict.fromkeys(name for one in groups for name, _ in one.resources))
     machine = naive.Machine(groups, [math.inf] * clusters)
     placement = draw.choice(PLACEMENTS) if clusters > 1 else "fastest"
+    if "efficient" in bound:
+        placement = "efficient"
     some, asks = [], []
     while len(some) < jobs:
         ask = _ask(draw, groups, names)
@@ -112,6 +128,10 @@ def case(seed: int, *, jobs: int = 14, most_nodes: int = 4, bound: tuple[str, ..
     if scattered:
         _scatter(draw, run)
     _bind(Random(-1 - seed), Random(-30 - seed), run, bound)
+    if "caps" in bound:
+        _cap(Random(-9 - seed), run)
+    if "links" in bound:
+        _link(Random(-7 - seed), run)
     if "tiers" in bound:
         _part(Random(-5 - seed), run)
     downtimes = _downtimes(Random(-2 - seed), run.machine, bound) if "downtimes" in bound else []
@@ -196,6 +216,21 @@ def _reservations(draw: Random, machine: naive.Machine, bound: tuple[str, ...]) 
                 one = naive.Closure(g, nodes, begin, end, known, on_running=loss, reservation=reservation)
                 found.append([one])
     return found
+
+
+def _cap(draw: Random, run: naive_sharing.Run) -> None:
+    # Lets jobs have only so many tasks on each group, where they still fit.
+    for j, job in enumerate(run.jobs):
+        run.jobs[j] = replace(job, caps=[draw.choice((0, 1, 2, 3, 5, 9, 99)) for _ in run.machine.groups])
+        if run.place(j, run.nodes) is None:
+            run.jobs[j] = job
+
+
+def _link(draw: Random, run: naive_sharing.Run) -> None:
+    # Lets jobs send between clusters, over uplinks that may be too narrow for them.
+    run.machine = replace(run.machine, uplinks=[draw.choice((0.1, 0.5, 2.0, math.inf)) for _ in run.machine.uplinks])
+    run.jobs = [replace(job, bandwidth=draw.choice((0.0, 0.5, 1.0, 2.0))) for job in run.jobs]
+    run.saturation = draw.choice(("dynamic", "dynamic", "static", "fair"))
 
 
 def _part(draw: Random, run: naive_sharing.Run) -> None:
@@ -346,7 +381,7 @@ def _federation(
             for g, one in enumerate(machine.groups)
             if one.cluster == k
         ]  # fmt: skip
-        clusters.append(fs.Cluster(f"C{k}", tuple(inside)))
+        clusters.append(fs.Cluster(f"C{k}", tuple(inside), uplink=machine.uplinks[k]))
     pools = strategies.pools_of(machine, [cluster.name for cluster in clusters])
     bound = [
         fs.Limit(of, **{what: one.amount}, names=(name,))
@@ -376,6 +411,7 @@ def _workload(run: naive_sharing.Run, asks: list[naive_sharing.Ask], clusters: i
         runtime=[job.runtime for job in jobs],
         estimate=[job.estimate for job in jobs],
         compute_fraction=[job.sigma for job in jobs],
+        task_bandwidth=[job.bandwidth for job in jobs],
         origin=[job.origin for job in jobs],
         sites=[f"C{k}" for k in range(clusters)],
         demand=demand,
@@ -440,6 +476,7 @@ def same_as_naive(one: Case) -> None:
         assert (lost.end[k], lost.requeued[k]) == (end, again)
         _same_nodes(schedule.lost_use, k, hold, run.asks[j])
     if not np.isnan(run.finish).all():
+        assert schedule.metrics().saturated_seconds == pytest.approx(run.result.saturated_seconds)
         assert schedule.metrics().requeues == sum(again for _, _, _, again, _ in run.lost)
     if schedule.complete:
         schedule.verify(claimed=schedule.metrics())

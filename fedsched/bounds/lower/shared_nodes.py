@@ -70,7 +70,7 @@ def shared_bounds(problem: Problem, sharing: Sharing, federation: Federation) ->
 
     The mean wait has one only if all nodes are of equal speed.
     """
-    jobs = _Jobs(problem, sharing)
+    jobs = _Jobs(problem, sharing, federation)
     makespan, flow = jobs.makespan(), jobs.flow()
     known = {"makespan": makespan, "flow": flow, "mean_response": flow / jobs.release.size, **jobs.energies(makespan)}
     if jobs.alike:
@@ -82,7 +82,7 @@ def shared_bounds(problem: Problem, sharing: Sharing, federation: Federation) ->
 class _Jobs:
     """The jobs as areas: the least share of a node that each task takes, and its job's least run time."""
 
-    def __init__(self, problem: Problem, sharing: Sharing) -> None:
+    def __init__(self, problem: Problem, sharing: Sharing, federation: Federation) -> None:
         kinds, nodes, of_job = sharing.kinds, sharing.nodes, sharing.kinds.of_job
         self.t0 = problem.t0
         self.count = np.diff(nodes.first)
@@ -106,9 +106,9 @@ class _Jobs:
             fit = np.minimum(fit, np.where(need[:, None] > 0, there // np.maximum(need[:, None], 1), fit))
         self.fit = fit
         self.cores = next(self.shares())  # each task's share of a node by cores, or of whole nodes
-        busy = problem.groups.busy_watts
+        busy, idle = np.array([(one.busy_watts, one.idle_watts) for one in federation.groups]).T
         self.drawn = problem.watts if problem.watts.size else np.broadcast_to(busy, self.open.shape)
-        self.idle = np.minimum(problem.groups.idle_watts, self.drawn.min(axis=0))  # jobs may draw less than idle nodes
+        self.idle = np.minimum(idle, self.drawn.min(axis=0))  # jobs may draw less than idle nodes
 
     def shares(self) -> Iterator[Floats]:
         """Yield, for each resource and function f_k, a task's share of a node of each group (jobs × groups).

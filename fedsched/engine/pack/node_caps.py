@@ -31,6 +31,12 @@ def checked_caps(caps: NDArray[np.int64], jobs: int, groups: int) -> Ints:
     return np.minimum(table, MOST_NODES).astype(np.int64)  # the minimum comes first, so that no integer type overflows
 
 
+def caps_of_parts(caps: NDArray[np.int64], whole: Federation, parts: Federation) -> Ints:
+    """Return caps of a federation's groups for the parts into which downtimes divide these; a part has its group's."""
+    first = np.unique(parts.group_of_node, return_index=True)[1]
+    return checked_caps(caps, len(caps), len(whole.groups))[:, whole.group_of_node[first]]
+
+
 def caps_table(workload: Workload, federation: Federation, caps: NDArray[np.int64] | None = None) -> tuple[Ints, Ints]:
     """Return the distinct rows of caps (the most nodes of each group for a job), and for each job the index of its row.
 

@@ -10,6 +10,7 @@ from fedsched.engine.arrays.new_state import new_state
 from fedsched.engine.codes import Dispatch, Needs, Placement
 from fedsched.engine.orders import queue_order
 from fedsched.engine.pack.foresight import known_problem
+from fedsched.engine.pack.node_caps import checked_caps
 from fedsched.engine.pack.problem import pack as pack_engine
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.run.simulation import set_running
@@ -18,7 +19,7 @@ from fedsched.engine.sharing.asked import asked_of, refuse_unsupported
 from fedsched.engine.sharing.counting import NOTHING_COUNTS, counted_nodes, who_counts_nodes
 from fedsched.engine.sharing.present import present_of
 from fedsched.engine.sharing.room import new_work, runs_to_lose
-from fedsched.model.jobs.demands import GPU
+from fedsched.model.jobs.demands import CORES, GPU
 from fedsched.model.machine.federation import MOST_NODES
 from fedsched.model.machine.limits import without_node_limits
 from fedsched.model.machine.node_ranges import check_node_count
@@ -54,24 +55,30 @@ def pack(
     reading: Reading,
     t0: float | None,
     *,
+    caps: Ints | None = None,
     running: RunningJobs | None = None,
     apart: bool = False,
     as_known: bool = False,
 ) -> Packed:
     """Return these jobs on the shared nodes of this federation as arrays, with a plan by these rules.
 
-    `running`: jobs that run already at t0. `apart`: each job is a kind of its own, because later plans may bind each
+    `caps` (jobs × groups) are the most tasks of each job on each group; those of the rules apply too. `running`: jobs
+    that run already at t0. `apart`: each job is a kind of its own, because later plans may bind each
     job to other groups. `as_known`: the problem has only the downtimes that are known as the run begins [48].
     """
     for cluster in federation.clusters:
         check_node_count(cluster.name, cluster.nodes)
     refuse_unsupported(workload, federation, rules, reading)
     asked = asked_of(workload, federation)
+    caps = caps_in_tasks(workload, federation, asked, [one for one in (rules.caps, caps) if one is not None])
+    if caps is not None:
+        asked = asked._replace(opened=asked.opened * (caps > 0))
     rows = () if running is None else tuple(running.rows.tolist())
     problem = pack_engine(workload, without_node_limits(federation), reading=reading, t0=t0, running=rows)
+    problem = with_watts_per_core(problem, federation)
     if as_known:
         problem = known_problem(problem, problem.t0)
-    plan = _plan(problem, rules)
+    plan = _plan(problem, rules, caps)
     state = new_state(
         problem,
         needs=Needs.ENDS if plan.dispatch == Dispatch.EASY else Needs.NOTHING,
@@ -81,7 +88,8 @@ def pack(
     if apart:
         kinds = kinds_apart(workload, asked)
     else:
-        kinds = kinds_of(workload, federation, asked, problem, home=plan.placement == Placement.HOME)
+        home = plan.placement == Placement.HOME
+        kinds = kinds_of(workload, federation, asked, problem, home=home, caps=caps)
     packed = shared(federation, asked, kinds, sharing, plan.backfill_order, problem.extras)
     packed = packed._replace(counted=counted_nodes(workload, federation))
     lost = runs_to_lose(problem, packed)
@@ -119,7 +127,35 @@ def shortest_on(problem: Problem, asked: Asked) -> Floats:
     return np.asarray(problem.estimate * (problem.sigma * fastest + (1.0 - problem.sigma)))
 
 
-def _plan(problem: Problem, rules: Rules) -> Plan:
+def with_watts_per_core(problem: Problem, federation: Federation) -> Problem:
+    """Return the problem with watts by core, not by node: `efficient` places tasks by them [19]."""
+    groups, turns = problem.groups, federation.turns
+    nodes, cores = groups.nodes, np.array([dict(group.resources)[CORES] for group in federation.groups])
+    busy, idle = groups.busy_watts / cores, groups.idle_watts / cores
+    price = (busy - idle) / groups.speed
+    by_core = groups._replace(
+        busy_watts=_frozen_times(busy),
+        idle_watts=_frozen_times(idle),
+        cheap_in_cluster=frozen(np.lexsort((turns, price, groups.cluster))),
+        cheap=frozen(np.lexsort((turns, groups.cluster, price))),
+    )
+    return problem._replace(groups=by_core, nodes=int(nodes @ cores))
+
+
+def caps_in_tasks(workload: Workload, federation: Federation, asked: Asked, given: Sequence[Ints]) -> Ints | None:
+    """Return the least of some tables of caps (jobs × groups), in tasks; None if there is none.
+
+    A job with tasks per node gets whole nodes' worth of them, if its cap is below its tasks.
+    """
+    if not given:
+        return None
+    shape, tasks = (len(workload), len(federation.groups)), workload.tasks[:, None]
+    caps = np.minimum.reduce([checked_caps(one, *shape) for one in given])
+    chunk = np.maximum(asked.chunk[:, None], 1)
+    return np.where(caps < tasks, caps - caps % chunk, tasks)
+
+
+def _plan(problem: Problem, rules: Rules, caps: Ints | None) -> Plan:
     order, order_key = queue_order(problem, rules.order)
     backfill, backfill_key = order, order_key
     if rules.backfill_order is not None and rules.dispatch == "easy":
@@ -127,21 +163,30 @@ def _plan(problem: Problem, rules: Rules) -> Plan:
     separate = backfill_key != order_key or not np.array_equal(backfill, order)
     plan = plan_in_order(
         order,
-        np.full((1, problem.groups.nodes.size), MOST_NODES),
+        np.full((1, problem.groups.nodes.size), MOST_NODES) if caps is None else caps,
         dispatch=Dispatch[rules.dispatch.upper()],
         placement=Placement[rules.placement.upper()],
         backfill_order=backfill if separate else None,
-        cap_row=np.zeros(problem.submit.size, dtype=np.int64),
+        cap_row=np.zeros(problem.submit.size, dtype=np.int64) if caps is None else None,
     )
     return plan._replace(order_key=int(order_key), backfill_key=int(backfill_key), backfill_order=backfill)
 
 
-def kinds_of(workload: Workload, federation: Federation, asked: Asked, problem: Problem, *, home: bool) -> Kinds:
+def kinds_of(
+    workload: Workload,
+    federation: Federation,
+    asked: Asked,
+    problem: Problem,
+    *,
+    home: bool,
+    caps: Ints | None = None,
+) -> Kinds:
     """Return the kinds of jobs: jobs of one kind are alike in all that decides where they fit.
 
     With `home` jobs of one kind also have the same origin, as the placement rule needs it.
     """
     more: list[NDArray[Any]] = [problem.origin] if home else []
+    more += [] if caps is None else [*caps.T]
     more += who_counts_nodes(workload, federation)
     if problem.extras is not None:
         extras = problem.extras

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fedsched.core.errors import ScheduleError
-from fedsched.engine.compatibility import refused
 from fedsched.model.power.watts import extra_joules, have_own_watts, shared_node_measures, watts_of
 from fedsched.model.schedule.lost import RunTable
 from fedsched.model.schedule.power_draw import power_measures
@@ -161,12 +160,10 @@ class SharedSchedule(Schedule):
     def violations(
         self, *, tolerance: float = 1e-9, caps: NDArray[np.int64] | None = None, claimed: Metrics | None = None
     ) -> list[str]:
-        """Return all violations of the model by the schedule, one line each; raise if `caps` are given."""
+        """Return all violations of the model by the schedule, one line each; `caps` are in tasks."""
         from fedsched.model.verify.shared_nodes_check import violations
 
-        if caps is not None:
-            raise refused("shared nodes", "caps")
-        return violations(self, self.use, self.lost_use, tolerance=tolerance, claimed=claimed)
+        return violations(self, self.use, self.lost_use, tolerance=tolerance, caps=caps, claimed=claimed)
 
     def _known(self) -> Played:
         if self.played is None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from fedsched.engine.run.simulation import (
 from fedsched.engine.shared_nodes import all_free
 from fedsched.engine.shared_nodes.arrays import Number
 from fedsched.engine.sharing.asked import asks_in_words
-from fedsched.engine.sharing.naming import with_names
+from fedsched.engine.sharing.binding import bound_to_groups
 from fedsched.engine.sharing.pack import pack
 from fedsched.engine.sharing.result import Played, SharedSchedule
 from fedsched.engine.sharing.trials import Trials
@@ -34,7 +33,7 @@ from fedsched.model.jobs.layout import layout_of
 from fedsched.model.schedule.integrals import NOT_KNOWN
 from fedsched.model.schedule.node_use import NodeUse
 from fedsched.model.verify.lost_nodes_check import one_job_per_run
-from fedsched.policies import OnlinePolicy
+from fedsched.policies import ListHeuristic, OnlinePolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,10 +46,10 @@ if TYPE_CHECKING:
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
     from fedsched.model.reading import Reading
+    from fedsched.model.schedule.integrals import Integrals
     from fedsched.model.schedule.lost import LostRuns
     from fedsched.policies import Policy
 
-NOTHING_SATURATES = NOT_KNOWN._replace(saturated_seconds=0.0)
 
 
 class SharedRun(Simulation):
@@ -139,30 +138,6 @@ def _refuse_unplaceable(workload: Workload, packed: Packed) -> None:
         )
 
 
-def scheduled(
-    workload: Workload,
-    federation: Federation,
-    policy: Policy,
-    sharing: NodeSharing,
-    reading: Reading,
-    *,
-    t0: float | None = None,
-    running: RunningJobs | None = None,
-    as_known: bool = False,
-    progress: Callable[[int, int], None] | None = None,
-) -> SharedSchedule:
-    """Return the schedule of a policy on shared nodes; after Ctrl-C, the schedule until then.
-
-    `as_known`: simulate only with the downtimes that are known as the run begins [48].
-    """
-    run = prepared(workload, with_names(federation), policy, sharing, reading, t0, running, as_known=as_known)
-    if isinstance(policy, OnlinePolicy):
-        policy.planner(run)
-    with suppress(KeyboardInterrupt):
-        run.advance(progress=progress)
-    return run.schedule()
-
-
 def prepared(
     workload: Workload,
     federation: Federation,
@@ -172,15 +147,27 @@ def prepared(
     t0: float | None,
     running: RunningJobs | None = None,
     *,
+    caps: Ints | None = None,
     as_known: bool = False,
 ) -> SharedRun:
     """Return the run of a policy on shared nodes, at its begin; all downtimes of the federation name their nodes."""
-    rules, plans = policy.rules(reading.seen(workload), federation), isinstance(policy, OnlinePolicy)
-    apart = plans and len(federation.groups) > 1
-    packed = pack(workload, federation, rules, sharing, reading, t0, running=running, apart=apart, as_known=as_known)
+    if isinstance(policy, ListHeuristic):
+        rules = bound_to_groups(policy, workload, federation, sharing, reading, caps=caps, t0=t0, running=running)
+    else:
+        rules = policy.rules(reading.seen(workload), federation)
+    apart = isinstance(policy, OnlinePolicy) and len(federation.groups) > 1
+    how: dict[str, Any] = {"caps": caps, "running": running, "as_known": as_known}
+    packed = pack(workload, federation, rules, sharing, reading, t0, apart=apart, **how)
     run = SharedRun(workload, federation, packed, sharing, reading, str(rules))
-    run._again = partial(prepared, workload, federation, policy, sharing, reading, t0, running, as_known=as_known)
+    run._again = partial(prepared, workload, federation, policy, sharing, reading, t0, **how)
+    if isinstance(policy, OnlinePolicy):
+        policy.planner(run)
     return run
+
+
+def integrals_of(state: State) -> Integrals:
+    """Return what is summed up over a run on shared nodes; what is not measured there is NaN."""
+    return NOT_KNOWN._replace(saturated_seconds=float(state.clock[Clock.SATURATED_SECONDS]))
 
 
 def schedule_of(
@@ -222,7 +209,7 @@ def schedule_of(
         t0=problem.t0,
         reading=reading,
         policy=f"{policy}, {sharing}",
-        integrals=NOTHING_SATURATES,
+        integrals=integrals_of(state),
         lost=lost,
         notes=tuple(notes),
         until=now if interrupted else np.inf,

@@ -67,7 +67,7 @@ def broken_claims(
     cut = np.isfinite(runs.cut)
     held = runs.all.counts.sum(axis=1) * (runs.all.finish - np.maximum(runs.all.start, runs.all.t0))
     expected = {
-        "saturated_seconds": _saturated_seconds(runs.all, demand),
+        "saturated_seconds": saturated_seconds(runs.all, demand),
         "loss_of_capacity": _loss_of_capacity(runs, limits, reserved, off_times.promised),
         "wasted_node_seconds": float(held[cut].sum()),
         "requeues": float(runs.requeues),
@@ -134,7 +134,8 @@ def _columns(schedule: Schedule, runs: Schedule, eligible: Floats) -> dict[str, 
     }
 
 
-def _saturated_seconds(schedule: Schedule, demand: Floats) -> float:
+def saturated_seconds(schedule: Schedule, demand: Floats) -> float:
+    """Return for how long uplinks were saturated, in seconds over all uplinks, by what runs send over them."""
     rows = np.flatnonzero(demand.any(axis=1))
     uplink = np.array([cluster.uplink for cluster in schedule.federation.clusters])
     begin = np.maximum(schedule.start[rows], schedule.t0)

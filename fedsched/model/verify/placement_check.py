@@ -28,13 +28,9 @@ def broken_places(
     `caps` (jobs × groups) is the most nodes that a job may use in each group; None: no caps. `nodes` is each job's
     number of nodes; it is given if several of a job's tasks may be on one node.
     """
-    job, counts = np.arange(len(schedule)), schedule.counts
-    if schedule.lost.runs:
-        job, counts = np.concatenate([job, schedule.lost.job]), np.vstack([counts, schedule.lost.counts])
     if caps is not None:
-        for run, g in np.argwhere(counts > caps[job]):
-            cap = caps[job[run], g]
-            yield f"{job_name(schedule, job[run])}: {counts[run, g]} nodes of group {g} exceed its cap of {cap}."
+        yield from over_caps(schedule, caps)
+    job, counts = _of_runs(schedule)
     used = counts > 0
     yield from _partitions(schedule, job, used, nodes)
     yield from _features(schedule, job, used)
@@ -43,6 +39,20 @@ def broken_places(
     if nodes is None:
         yield from _whole_nodes(schedule, job, counts)
     yield from _sites(schedule, job, used)
+
+
+def over_caps(schedule: Schedule, caps: NDArray[np.int64], *, called: str = "nodes") -> Iterator[str]:
+    """Yield an error for each run with more nodes of a group than its job's cap; `called` is what counts are of."""
+    job, counts = _of_runs(schedule)
+    for run, g in np.argwhere(counts > caps[job]):
+        cap = caps[job[run], g]
+        yield f"{job_name(schedule, job[run])}: {counts[run, g]} {called} of group {g} exceed its cap of {cap}."
+
+
+def _of_runs(schedule: Schedule) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    # The job and the counts of each run, lost ones last.
+    job = np.concatenate([np.arange(len(schedule)), schedule.lost.job])
+    return job, np.vstack([schedule.counts, schedule.lost.counts]) if schedule.lost.runs else schedule.counts
 
 
 def _partitions(

@@ -6,6 +6,7 @@ It shares no code with the simulation of such schedules.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,10 +17,11 @@ from fedsched.model.jobs.layout import EXCLUSIVE, PER_NODE
 from fedsched.model.power.watts import drawn_watts, watts_of
 from fedsched.model.schedule.node_use import every_run
 from fedsched.model.time.reservations import reservation_of_jobs
-from fedsched.model.verify.claims import cost_measures
-from fedsched.model.verify.downtime_check import broken_closures, broken_reservations
-from fedsched.model.verify.lost_nodes_check import broken_losses, job_name
+from fedsched.model.verify.claims import cost_measures, saturated_seconds
+from fedsched.model.verify.lost_nodes_check import broken_losses
+from fedsched.model.verify.placement_check import over_caps
 from fedsched.model.verify.queue_check import broken_cancellations, broken_submits, unstarted
+from fedsched.model.verify.rates_check import broken_calendar, broken_rates, demand_of
 from fedsched.model.verify.starts_check import broken_conditions, broken_starts, hopeless_in
 
 if TYPE_CHECKING:
@@ -33,18 +35,26 @@ if TYPE_CHECKING:
 
 
 def violations(
-    schedule: Schedule, use: NodeUse, lost: NodeUse | None, *, tolerance: float, claimed: Metrics | None
+    schedule: Schedule,
+    use: NodeUse,
+    lost: NodeUse | None,
+    *,
+    tolerance: float,
+    caps: NDArray[np.int64] | None,
+    claimed: Metrics | None,
 ) -> list[str]:
     """Return all ways in which a schedule with shared nodes violates the model, one line each; [] if it is valid.
 
     `use` and `lost` are the node use of its jobs and of its lost runs. After some kinds of error, later checks are left
-    out. `claimed` are metrics to check as well.
+    out. `caps` (jobs × groups) are the most tasks of a job on a group. `claimed` are metrics to check as well.
     """
     gone = unstarted(schedule)
     away = hopeless_in(schedule, gone) & ~gone
     found = [*broken_starts(schedule, away, gone), *broken_cancellations(schedule, gone)]
     found += [*broken_submits(schedule, gone), *broken_conditions(schedule), *broken_holds(schedule)]
     found += broken_losses(schedule)
+    if caps is not None:
+        found += over_caps(schedule, caps, called="tasks")
     if found:
         return found
     columns = {"start": schedule.start, "finish": schedule.finish, "counts": schedule.counts}
@@ -61,11 +71,16 @@ def violations(
     every, of_all = (schedule, use) if runs is None else runs
     if not len(every) or np.isnan(every.start).all():
         return found  # no job ran
-    found += [*_layout(of_all), *of_all.broken(), *_calendar(every, t0)]
-    found = found or [*_devices(of_all), *_finishes(every, tolerance, rows.size)]
+    every = replace(every, t0=t0)
+    reserved = reservation_of_jobs(every.workload, every.federation)
+    found += [*_layout(of_all), *of_all.broken(), *broken_calendar(every, reserved)]
+    cut = np.where(np.arange(len(every)) < rows.size, np.inf, every.finish)  # the first rows ended by themselves
+    found = found or [*_devices(of_all), *broken_rates(every, cut, tolerance)]
     if found or not rows.size:
         return found
     costs = cost_measures(every, (), _above_idle(of_all), t0)
+    if not np.isnan(schedule.integrals.saturated_seconds):
+        costs["saturated_seconds"] = saturated_seconds(every, demand_of(every))
     return [*_claims(schedule, use, lost, claimed, t0, tolerance, costs)]
 
 
@@ -133,37 +148,6 @@ def _devices(use: NodeUse) -> Iterator[str]:
                 f"{use.whose(job)}: at {time:.15g} GPU {device} of {use.where(node)} has "
                 f"{held[node, device]}/1000 in use."
             )
-
-
-def _calendar(schedule: Schedule, t0: float) -> Iterator[str]:
-    # No job starts on closed groups, or on groups known to close before its planned end. Downtimes here close whole
-    # groups, so it does not matter that counts are of tasks.
-    if schedule.federation.calendar:
-        planned_end = _ends(schedule, schedule.reading.planned(schedule.workload))
-        reserved = reservation_of_jobs(schedule.workload, schedule.federation)
-        yield from broken_closures(schedule, schedule.start >= t0, planned_end)
-        yield from broken_reservations(schedule, reserved, schedule.start >= t0, planned_end)
-
-
-def _ends(schedule: Schedule, seconds: np.ndarray) -> np.ndarray:
-    slow = np.array([1.0 / group.speed for group in schedule.federation.groups])  # eq. 1.1
-    processing = np.where(schedule.counts > 0, slow, 0.0).max(axis=1)
-    sigma, start = schedule.workload.compute_fraction, schedule.start
-    ends = start + seconds * (sigma * processing + (1.0 - sigma))
-    return np.asarray(np.maximum(ends, np.nextafter(start, np.inf)))
-
-
-def _finishes(schedule: Schedule, tolerance: float, ended: int) -> Iterator[str]:
-    # The first `ended` runs ended by themselves; the others lost their nodes before their end.
-    ends = _ends(schedule, schedule.reading.runtime(schedule.workload))
-    slack = tolerance * np.maximum(1.0, np.abs(ends))
-    cut = np.arange(len(schedule)) >= ended
-    for row in np.flatnonzero(~cut & ~(np.abs(schedule.finish - ends) <= slack)):
-        given, wanted = schedule.finish[row], ends[row]
-        yield f"{job_name(schedule, row)}: it finishes at {given:.15g}, but its nodes make that {wanted:.15g}."
-    for row in np.flatnonzero(cut & (schedule.finish > ends + slack)):
-        given, wanted = schedule.finish[row], ends[row]
-        yield f"{job_name(schedule, row)}: it loses its nodes at {given:.15g}, but was over at {wanted:.15g}."
 
 
 def _claims(

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from numbers import Integral, Real
 from os import PathLike
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -64,8 +64,6 @@ class Rolling:
     >>> fs.simulate(fs.read("sample").head(30), 128, policy).complete
     True
     """
-
-    shares_nodes: ClassVar[bool] = True  # it also plans on shared nodes
 
     method: MethodName | str = "memetic"
     window: int = 100

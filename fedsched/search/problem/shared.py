@@ -13,16 +13,24 @@ from fedsched.bounds.lower.shared_nodes import SharedBounds, shared_bounds
 from fedsched.core.errors import InfeasibleError
 from fedsched.core.values import whole
 from fedsched.engine.codes import Placement, Status
-from fedsched.engine.compatibility import refused
 from fedsched.engine.numbers import Counter
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.run.evaluate import unpack_row
 from fedsched.engine.sharing.asked import asked_of, refuse_unsupported
 from fedsched.engine.sharing.counting import are_counted, counted_nodes
 from fedsched.engine.sharing.naming import with_names
-from fedsched.engine.sharing.pack import Packed, closures_by_group, freeze, kinds_apart, kinds_of, shared, shortest_on
+from fedsched.engine.sharing.pack import (
+    Packed,
+    closures_by_group,
+    freeze,
+    kinds_apart,
+    kinds_of,
+    shared,
+    shortest_on,
+    with_watts_per_core,
+)
 from fedsched.engine.sharing.present import present_of
-from fedsched.engine.sharing.run import NOTHING_SATURATES, SharedRun, prepared
+from fedsched.engine.sharing.run import SharedRun, integrals_of, prepared
 from fedsched.engine.sharing.trials import Trials
 from fedsched.model.constraints.slack import with_delays
 from fedsched.model.foresight import with_forecasts
@@ -30,6 +38,7 @@ from fedsched.model.jobs.shaping import with_chosen_shapes
 from fedsched.model.machine.limits import without_node_limits
 from fedsched.model.power.watts import shared_node_measures
 from fedsched.model.reading import CLAIRVOYANT, Reading
+from fedsched.model.schedule.integrals import Integrals
 from fedsched.model.schedule.metrics import Column, metrics_of
 from fedsched.model.time.downtimes import kills
 from fedsched.policies import Rules, policy_named
@@ -51,6 +60,7 @@ if TYPE_CHECKING:
     from fedsched.model.machine.federation import Federation
     from fedsched.model.schedule.lost import RunTable
     from fedsched.policies import Policy
+    from fedsched.search.encoding.delays import Delays
     from fedsched.search.methods.methods import MethodInfo
     from fedsched.search.problem.objectives import Objectives
     from fedsched.simulate import RunningJobs
@@ -59,7 +69,7 @@ BASELINES = (
     "fcfs", "easy", "easy-sjbf", "greedy", "sjf-greedy", "saf-easy", "laf-greedy", "ljf-greedy", "wfp3-easy",
 )  # fmt: skip
 
-NOT_MEASURED = tuple(name for name, value in NOTHING_SATURATES._asdict().items() if np.isnan(value))
+NOT_MEASURED = tuple(name for name in Integrals._fields if name != "saturated_seconds")
 
 
 class SharedRows(PackedProblem):
@@ -153,7 +163,7 @@ class SharedRows(PackedProblem):
                 state.finish,
                 state.counts,
                 wasted=wasted_in(state),
-                integrals=NOTHING_SATURATES,
+                integrals=integrals_of(state),
             )
             metrics[:] = tuple(found.as_dict().values())
             more = trials.joules_beyond(self.federation, self.problem.watts)
@@ -249,6 +259,13 @@ class SharedProblem(SharedRows, SearchProblem):
         self._truth = None if all_known else self._as_it_is(true, federation)
         self._refuse_to_price_what_may_not_end()
 
+    def _pack(
+        self, federation: Federation, t0: float | None, begin: float, running: tuple[int, ...], late: Delays | None
+    ) -> tuple[Problem, Problem]:
+        true, known = super()._pack(federation, t0, begin, running, late)
+        of_cores = with_watts_per_core(true, federation)
+        return of_cores, of_cores if known is true else with_watts_per_core(known, federation)
+
     def _as_it_is(self, true: Problem, federation: Federation) -> SharedProblem:
         other = copy(self)
         other.problem, other._jobs = true, self.workload
@@ -293,19 +310,17 @@ class SharedProblem(SharedRows, SearchProblem):
     ) -> SharedRun:
         """Return the simulation of a policy on the package, at its begin.
 
-        Raise if caps are given or the policy is more than a set of rules.
+        `caps` (jobs × groups) are the most tasks of each job on each group.
         """
-        chosen = policy_named(policy)
-        if caps is not None or not isinstance(chosen, Rules):
-            raise refused("shared nodes", "policies that bind", str(chosen))
         return prepared(
             self._jobs,
             self.federation,
-            chosen,
+            policy_named(policy),
             self.sharing,
             self.reading,
             self.problem.t0,
             self.running,
+            caps=caps,
             as_known=self._truth is not None,
         )
 

@@ -91,10 +91,27 @@ def test_queues_of_clusters_are_as_the_reference_has_them(seed: int) -> None:
     same_as_naive(case(25000 + seed, bound=("local", *[(), BOUND, every][seed % 3])))
 
 
+@pytest.mark.parametrize("seed", range(tries(160)))
+def test_caps_and_thrifty_places_are_as_the_reference_has_them(seed: int) -> None:
+    """Jobs with caps, and jobs that go where they need the least energy, lie where the reference has them."""
+    every = (*BOUND, "held", "tiers", "nodes", "downtimes", "taking", "sequential", "links")
+    rule = [(), ("conservative",), ("local",)][seed // 3 % 3]
+    kind = ("caps", "efficient")[seed % 2]
+    same_as_naive(case(33000 + seed, bound=(kind, *rule, *[(), BOUND, every][seed % 3])))
+
+
+@pytest.mark.parametrize("seed", range(tries(160)))
+def test_jobs_that_communicate_are_as_the_reference_has_them(seed: int) -> None:
+    """Tests the same of jobs on several clusters that saturate uplinks, alone or beside all else."""
+    every = (*BOUND, "held", "tiers", "nodes", "reserved", "downtimes", "counted", "taking", "sequential")
+    rule = [(), ("conservative",), ("local",)][seed // 3 % 3]
+    same_as_naive(case(27000 + seed, bound=("links", *rule, *[(), BOUND, every][seed % 3])))
+
+
 @pytest.mark.parametrize("seed", range(tries(120)))
 def test_a_run_starts_from_a_running_state(seed: int) -> None:
     """The jobs still to come, started from the running jobs of a moment, start and lie as in the whole run."""
-    every = ("pools", "limits", "cancellations", "tiers", "nodes", "downtimes", "counted")
+    every = ("pools", "limits", "cancellations", "tiers", "nodes", "downtimes", "counted", "links")
     rule = [(), ("conservative",), ("local",)][seed % 3]
     one = case(31000 + seed, jobs=20, bound=(*rule, *[(), every][seed % 2]))
     whole = one.simulate()

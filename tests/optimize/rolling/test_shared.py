@@ -47,8 +47,6 @@ class Remembering(RollingPlanner):
 class Watched:
     """A rolling policy that keeps its planner."""
 
-    shares_nodes = True
-
     def __init__(self, policy: fs.Rolling) -> None:
         self.policy = policy
 
@@ -102,8 +100,6 @@ def test_a_plan_may_be_strict_and_the_next_not() -> None:
 
 class InReverse:
     """A policy that plans at each instant that whoever came last, behind the first of all, has the first turn."""
-
-    shares_nodes = True
 
     def rules(self, workload: fs.Workload, federation: fs.Federation) -> fs.Rules:
         return fs.Rules(order="fcfs", dispatch="easy")

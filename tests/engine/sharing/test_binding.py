@@ -1,0 +1,65 @@
+"""List heuristics on shared nodes: they bind jobs to cores as they bind jobs to nodes of a federation of cores."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.sharing_cases import case
+from support.tiers import tries
+
+import fedsched as fs
+from fedsched.engine.sharing.binding import bound_to_groups
+from fedsched.policies.list_heuristics import HEURISTICS, assign
+
+
+def of_cores(jobs: fs.Workload, machine: fs.Federation) -> tuple[fs.Workload, fs.Federation, np.ndarray]:
+    """Return jobs that take nodes where these take cores, on a federation of such nodes, and who may go where."""
+    need = np.maximum(jobs.demand.columns()["cpu"], 1)  # type: ignore[union-attr]
+    clusters = []
+    for cluster in machine.clusters:
+        groups = []
+        for one in cluster.groups:
+            cores = dict(one.resources)["cpu"]
+            watts = {name: getattr(one, name) / cores for name in ("busy_watts", "idle_watts")}
+            groups.append(fs.NodeGroup(one.count * cores, one.speed, **watts))
+        clusters.append(fs.Cluster(cluster.name, tuple(groups)))
+    bare = replace(jobs, tasks=jobs.tasks * need, demand=None, layout=None, labels={})
+    return bare, fs.Federation(tuple(clusters)), need
+
+
+@pytest.mark.parametrize("heuristic", HEURISTICS)
+@pytest.mark.parametrize("seed", range(tries(12)))
+def test_jobs_are_bound_to_cores_as_to_nodes(seed: int, heuristic: str) -> None:
+    """Orders and groups are those of a federation that has a node for each core; the run follows them."""
+    one = case(51_000 + seed)
+    jobs = replace(one.workload, demand={"cpu": one.workload.demand.columns()["cpu"]}, layout=None, labels={})  # type: ignore[union-attr]
+    policy, reading = fs.ListHeuristic(heuristic), fs.Reading()
+    rules = bound_to_groups(policy, jobs, one.federation, one.sharing, reading, caps=None, t0=None, running=None)
+    same, cores, need = of_cores(jobs, one.federation)
+    large = np.array([[dict(group.resources)["cpu"] for group in one.federation.groups]]) >= need[:, None]
+    nodes = np.array([group.count for group in cores.groups])
+    found = assign(same, cores, heuristic, caps=np.where(large, nodes, 0))
+    assert np.array_equal(rules.order, found.order)
+    bound = np.asarray(rules.caps) > 0
+    lifted = bound.all(axis=1)
+    assert np.array_equal(bound[~lifted], (found.caps > 0)[~lifted])
+    schedule = fs.simulate(jobs, one.federation, policy, sharing=one.sharing)
+    schedule.verify(caps=np.asarray(rules.caps), claimed=schedule.metrics())
+    by_hand = fs.Rules(order=rules.order, dispatch="local")
+    assert np.array_equal(
+        fs.simulate(jobs, one.federation, by_hand, sharing=one.sharing, caps=np.asarray(rules.caps)).start,
+        schedule.start,
+    )
+
+
+def test_who_fits_on_no_chosen_group_is_not_bound() -> None:
+    """Each task takes the memory of a node, and the cluster with cores for both has one: the job takes both clusters."""
+    fast = fs.NodeGroup(1, 2.0, resources={"cpu": 16, "memory": 10})
+    groups = (fast, fs.NodeGroup(1, resources={"cpu": 8, "memory": 10}))
+    machine = fs.Federation(tuple(fs.Cluster(name, (group,)) for name, group in zip("ab", groups, strict=True)))
+    jobs = fs.Workload(submit=[0], tasks=[2], runtime=[60], demand={"cpu": [6], "memory": [10]})
+    schedule = fs.simulate(jobs, machine, "mct", sharing="first")
+    assert schedule.start.tolist() == [0.0]
+    assert schedule.counts.tolist() == [[1, 1]]
