@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.core.errors import ScheduleError, unknown_name
+from fedsched.core.jit import row
 from fedsched.core.values import whole
 from fedsched.engine.arrays.new_state import new_state
 from fedsched.engine.codes import Needs, QueueKey
@@ -24,7 +25,7 @@ from fedsched.engine.run.simulation import actual_submits, cancelled_jobs, refus
 from fedsched.gym.chosen_shapes import ChosenShapes
 from fedsched.gym.features import ProgressFeature, RunningFeature, WaitingFeature, of_jobs
 from fedsched.gym.kernel import Answer, advance_runs
-from fedsched.gym.runs import MetricScratch, Observations, Runs, StepOutcome, side_by_side, view_of
+from fedsched.gym.runs import MetricScratch, Observations, Runs, StepOutcome, side_by_side
 from fedsched.io.arguments import nouns_of
 from fedsched.model.constraints.dependencies import replace_singletons
 from fedsched.model.jobs.admission import count_in_nodes, with_default_times
@@ -126,7 +127,6 @@ class Episodes:
             of_job=of_jobs(log),
             states=states,
             chosen=ChosenShapes.in_states(states, runs),
-            one=state.extras,
             order=np.tile(np.arange(jobs), (runs, 1)),
             first=np.zeros(runs, dtype=np.int64),
             t0=np.full(runs, log.t0),
@@ -204,8 +204,7 @@ class Episodes:
 
     def state(self, b: int) -> State:
         """Return the state of run b, made of views of the common arrays."""
-        state: State = view_of(self.runs.states, b)
-        return state
+        return row(self.runs.states, b)
 
     def _jobs(self, b: int) -> Workload:
         # A run's jobs in the order of its rows: by arrival.

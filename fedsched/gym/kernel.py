@@ -5,14 +5,14 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from fedsched.core.jit import inlined, kernel
+from fedsched.core.jit import inlined, kernel, row
 from fedsched.engine.codes import Status
 from fedsched.engine.loop.event_loop import begin
 from fedsched.engine.numbers import Counter
 from fedsched.engine.queue.queue_tree import FIRST
 from fedsched.engine.run.decisions import decide, end_pass, leave_places, look
 from fedsched.gym.features import see_running, see_waiting, see_whole
-from fedsched.gym.runs import plan_of, problem_of, state_of
+from fedsched.gym.runs import plan_of, problem_of
 from fedsched.gym.tally import next_pass_counted, value_of
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def advance_runs(runs: Runs) -> int:
             continue
         problem = problem_of(runs, b)
         plan = plan_of(runs.plan, runs.order[b], runs.first[b])
-        state = state_of(runs.states, runs.one, b)
+        state = row(runs.states, b)
         if answer == Answer.BEGIN:
             begin(problem, plan, state)
             for c in range(runs.ended.shape[1]):

@@ -12,39 +12,17 @@ import numpy as np
 
 from fedsched.core.jit import by_reference, inlined
 from fedsched.engine.arrays.structs import (
-    Classes,
-    Closed,
-    Draw,
-    Ends,
     Extras,
     ExtraState,
-    Heap,
-    Limited,
-    Lost,
-    Packing,
     Plan,
     Pools,
-    PoolsLeft,
     Problem,
-    Profile,
-    Queue,
-    Rates,
-    Scratch,
     State,
-    Waiting,
 )
-from fedsched.engine.optional_features.cancellations import Cancelled
 from fedsched.engine.optional_features.dependencies import submitted_at
-from fedsched.engine.optional_features.holds import HeldJobs
-from fedsched.engine.optional_features.moldable import Moldable, Molded
-from fedsched.engine.optional_features.power_caps import PowerCapState
-from fedsched.engine.optional_features.power_states import Powered
-from fedsched.engine.optional_features.reservation_queues import ReservationQueues
-from fedsched.engine.profile.breakpoints import Blocks
-from fedsched.engine.queue.parked_jobs import ParkedJobs
+from fedsched.engine.optional_features.moldable import Moldable
 from fedsched.gym.chosen_shapes import limits_as_chosen, tasks_as_chosen, tasks_per_node_as_chosen, times_as_chosen
 from fedsched.model.schedule.metrics import Measured
-from fedsched.model.schedule.node_stack import NodeStacks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -95,7 +73,6 @@ class Runs(NamedTuple):
     of_job: Singles  # the constant features of each job
     states: State  # with a leading axis
     chosen: ChosenShapes
-    one: ExtraState | None  # the extras of one run, for their type
     order: Ints  # run x job
     first: Ints  # per run, the row of the log at which it begins
     t0: Floats
@@ -209,187 +186,6 @@ def plan_of(plan: Plan, order: Ints, first: int) -> Plan:
     )
 
 
-@inlined
-def _extra_state_of(extras: ExtraState | None, one: ExtraState | None, b: int) -> ExtraState | None:
-    if extras is None:
-        return one  # None with the type that this function returns, as in `_extras_of`
-    left, waiting, closed, lost, draw = extras.pools, extras.waiting, extras.closed, extras.lost, extras.draw
-    limited, apart, gone, molded = extras.limited, extras.apart, extras.cancelled, extras.molded
-    asleep = limited.sleepers
-    stacks = extras.powered.stacks
-    return ExtraState(
-        PoolsLeft(left.free[b], left.extra[b], left.held[b], left.planned[b]),
-        Waiting(
-            waiting.open[b],
-            waiting.submitted[b],
-            waiting.moment[b],
-            waiting.number[b],
-            waiting.timer[b],
-            waiting.joined[b],
-            waiting.begun[b],
-            waiting.doomed[b],
-        ),
-        Closed(
-            closed.number[b],
-            closed.owed[b],
-            closed.left[b],
-            closed.low[b],
-            closed.head[b],
-            closed.head_until[b],
-            closed.beyond[b],
-            closed.back[b],
-            closed.time[b],
-            closed.holder[b],
-            closed.last_end[b],
-        ),
-        Lost(
-            lost.number[b],
-            lost.job[b],
-            lost.requeued[b],
-            lost.start[b],
-            lost.end[b],
-            lost.counts[b],
-            lost.seconds[b],
-            lost.until[b],
-            lost.more[b],
-        ),
-        Draw(draw.job[b], draw.hit[b], draw.node[b]),
-        Limited(
-            limited.left[b],
-            limited.kind[b],
-            limited.over[b],
-            limited.waiting[b],
-            ParkedJobs(
-                asleep.number[b],
-                asleep.what[b],
-                asleep.awake[b],
-                asleep.link[b],
-                asleep.place[b],
-                asleep.member[b],
-                asleep.tasks[b],
-                asleep.shortest[b],
-            ),
-        ),
-        ReservationQueues(
-            apart.of_job[b],
-            apart.waits[b],
-            apart.number[b],
-            apart.turn[b],
-            apart.tasks[b],
-            apart.shortest[b],
-            apart.backfill_tasks[b],
-            apart.backfill_shortest[b],
-            apart.classes[b],
-            apart.durations[b],
-            apart.free[b],
-            apart.owed[b],
-        ),
-        Cancelled(gone.number[b], gone.what[b], gone.busy[b]),
-        HeldJobs(extras.held.number[b], extras.held.what[b]),
-        Molded(
-            molded.at[b],
-            molded.tasks[b],
-            molded.runtime[b],
-            molded.estimate[b],
-            molded.on_nodes[b],
-            molded.number[b],
-            molded.load[b],
-            molded.true_load[b],
-        ),
-        Powered(
-            NodeStacks(
-                stacks.place[b],
-                stacks.on_since[b],
-                stacks.on_count[b],
-                stacks.off_since[b],
-                stacks.off_count[b],
-                stacks.on_at[b],
-                stacks.booting_count[b],
-                stacks.changed[b],
-                stacks.pace[b],
-                stacks.to_boot[b],
-                stacks.span[b],
-            ),
-            extras.powered.promised[b],
-        ),
-        PowerCapState(
-            extras.beneath.taken[b],
-            extras.beneath.step[b],
-            extras.beneath.quiet[b],
-            extras.beneath.head[b],
-            extras.beneath.head_until[b],
-        ),
-    )
-
-
-@inlined
-def _queue_of(queue: Queue, b: int) -> Queue:
-    return Queue(
-        queue.order[b], queue.position[b], queue.tasks[b], queue.shortest[b], queue.key[b], queue.members[b]
-    )  # fmt: skip
-
-
-@inlined
-def state_of(states: State, one: ExtraState | None, b: int) -> State:
-    """Return the state of run b, made of views of the arrays of all runs."""
-    rates, heap, ends = states.rates, states.heap, states.ends
-    profile, packing, scratch = states.profile, states.packing, states.scratch
-    return State(
-        states.counter[b],
-        states.clock[b],
-        states.start[b],
-        states.finish[b],
-        states.planned_end[b],
-        states.counts[b],
-        states.shortest[b],
-        Rates(
-            rates.tc[b],
-            rates.processing[b],
-            rates.work_left[b],
-            rates.estimate_left[b],
-            rates.since[b],
-            rates.demand[b],
-            rates.spanning[b],
-            rates.share[b],
-        ),
-        Heap(heap.time[b], heap.job[b], heap.place[b], heap.sequence[b]),
-        Ends(ends.time[b], ends.job[b], ends.released[b]),
-        states.free[b],
-        states.load[b],
-        _queue_of(states.queue, b),
-        _queue_of(states.backfill, b),
-        Classes(states.classes.number[b], states.classes.other[b], states.classes.rooms[b]),
-        Profile(
-            profile.time[b],
-            profile.total[b],
-            profile.free[b],
-            profile.load[b],
-            profile.reserved[b],
-            profile.promised[b],
-            profile.untouched[b],
-            profile.low[b],
-            profile.peak[b],
-            Blocks(
-                profile.blocks.number[b],
-                profile.blocks.due[b],
-                profile.blocks.place[b],
-                profile.blocks.floor[b],
-            ),
-        ),
-        Packing(packing.candidate[b], packing.reach[b]),
-        Scratch(
-            scratch.chosen[b],
-            scratch.extra[b],
-            scratch.limited[b],
-            scratch.mark[b],
-            scratch.cluster_sum[b],
-            scratch.demand[b],
-        ),
-        _extra_state_of(states.extras, one, b),
-        states.work,
-    )
-
-
 def side_by_side(state: State, runs: int) -> State:
     """Return the state arrays of `runs` runs: each array of one run's state is copied along a new leading axis."""
     return cast("State", _with_leading_axis(state, runs))
@@ -401,12 +197,3 @@ def _with_leading_axis(part: Any, runs: int) -> Any:
     if isinstance(part, np.ndarray):
         return np.repeat(part[None], runs, axis=0)
     return type(part)(*(_with_leading_axis(inner, runs) for inner in part))
-
-
-def view_of(states: Any, b: int) -> Any:
-    """Return the part of run b, made of views, outside of kernels; None stays None."""
-    if states is None:
-        return None
-    if isinstance(states, np.ndarray):
-        return states[b]
-    return type(states)(*(view_of(inner, b) for inner in states))

@@ -6,9 +6,9 @@ internals; if the version of numba is unknown to it, numba's plain `njit` compil
 """
 
 from fedsched.core.jit.decorators import constant, flag, folder_in_use, inlined, kernel, part, unused_folder
-from fedsched.core.jit.structs import by_reference, only_if_none, unless_none
+from fedsched.core.jit.structs import by_reference, only_if_none, row, unless_none, with_fields
 
 __all__ = [
-    "by_reference", "constant", "flag", "folder_in_use", "inlined", "kernel", "only_if_none", "part", "unless_none",
-    "unused_folder",
+    "by_reference", "constant", "flag", "folder_in_use", "inlined", "kernel", "only_if_none", "part", "row",
+    "unless_none", "unused_folder", "with_fields",
 ]  # fmt: skip

@@ -11,15 +11,17 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from typing import TYPE_CHECKING, Any, TypeVar
+import operator
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, types
 from numba.core.datamodel.models import DataModel
 from numba.core.datamodel.registry import register_default
 from numba.core.imputils import lower_builtin, lower_getattr_generic
 from numba.core.pythonapi import NativeValue, unbox
-from numba.core.typing.templates import AttributeTemplate, infer_getattr, make_callable_template
+from numba.core.typing.templates import AttributeTemplate, Signature, infer_getattr, make_callable_template
 from numba.core.typing.typeof import typeof_impl
 from numba.cpython.tupleobj import namedtuple_constructor
 from numba.extending import type_callable
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 F = TypeVar("F", bound="Callable[..., Any]")
+R = TypeVar("R")
 T = TypeVar("T", bound=type)
 PROMISES = ("noalias", "captures(none)", "nonnull", "noundef")  # of a pointer to fields that are never written
 
@@ -92,6 +95,84 @@ def _by_field(field: str, *, dropped: bool) -> Callable[[F], F]:
         return function
 
     return decorated
+
+
+def with_fields(*names: str) -> Callable[[F], F]:
+    """Return a decorator for a function of a named tuple and values, which returns the tuple with these as its fields.
+
+    The function's body is `return of._replace(...)`. Compiled code, for which this is no call, gets the same from here,
+    whatever other fields the tuple has.
+    """
+
+    def decorated(function: F) -> F:
+        @type_callable(function)
+        def typer_in(_: Any) -> Any:
+            def typer(of: Any, *values: Any) -> Any:
+                new = dict(zip(names, values, strict=True))
+                return Reference(of.of, [new.get(*pair) for pair in zip(of.of._fields, of.members, strict=True)])
+
+            typer.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+            return typer
+
+        @lower_builtin(function, types.Any, types.VarArg(types.Any))
+        def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            reference, new, values = signature.return_type, dict(zip(names, args[1:], strict=True)), []
+            given = dict(zip(names, signature.args[1:], strict=True))
+            for field, member in zip(reference.of._fields, reference.members, strict=True):
+                if field in new:
+                    values.append(context.cast(builder, new[field], given[field], member))
+                else:
+                    values.append(_read(context, builder, signature.args[0], args[0], field))
+            return _write(context, builder, reference, values)
+
+        return function
+
+    return decorated
+
+
+def row(of: R, index: int) -> R:
+    """Return the named tuple of the rows `index` of all arrays in a named tuple, also of those within inner tuples.
+
+    Rows are views. None stays None.
+    """
+    if of is None:
+        return of
+    if isinstance(of, np.ndarray):
+        return cast("R", of[index])
+    inner: Any = of
+    return type(of)(*(row(one, index) for one in inner))
+
+
+def _type_of_row(context: Any, of: Any, index: Any) -> Any:
+    if isinstance(of, Reference):
+        return Reference(of.of, [_type_of_row(context, member, index) for member in of.members])
+    return of if of is types.none else context.resolve_function_type(operator.getitem, (of, index), {}).return_type
+
+
+@type_callable(row)
+def _typer_of_row(context: Any) -> Any:
+    return lambda of, index: _type_of_row(context, of, index)
+
+
+@lower_builtin(row, types.Any, types.Integer)
+def _lower_row(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    return _row(context, builder, signature.args, signature.return_type, args)
+
+
+def _row(context: Any, builder: Any, given: Any, found: Any, args: Any) -> Any:
+    (of, index), (value, at) = given, args
+    if of is types.none:
+        return context.get_dummy_value()
+    if isinstance(of, Reference):
+        values = []
+        for field, member, inner in zip(of.of._fields, of.members, found.members, strict=True):
+            read = _read(context, builder, of, value, field)
+            values.append(_row(context, builder, (member, index), inner, (read, at)))
+        return _write(context, builder, found, values)
+    result = context.get_function(operator.getitem, Signature(found, given, None))(builder, args)
+    if context.enable_nrt:
+        context.nrt.decref(builder, found, result)  # the tuple holds no reference, as all tuples
+    return result
 
 
 class Reference(types.Type):

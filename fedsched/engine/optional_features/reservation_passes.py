@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.core.jit import constant, inlined, part
-from fedsched.engine.arrays.structs import Classes, Queue, State
+from fedsched.core.jit import constant, inlined, part, with_fields
+from fedsched.engine.arrays.structs import Classes
 from fedsched.engine.clock import end_after
 from fedsched.engine.loop.feature_flags import more_than_closing
 from fedsched.engine.loop.passes import may_start_some, pass_over_apart, sort_queues
@@ -23,7 +23,7 @@ from fedsched.engine.optional_features.reservation_queues import CURRENT, GENERA
 from fedsched.engine.queue.queue_tree import ABSENT, NEVER, set_leaf, shown_tasks
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays.structs import Extras, ExtraState, Plan, Problem
+    from fedsched.engine.arrays.structs import Extras, ExtraState, Floats, Ints, Plan, Problem, Queue, State
     from fedsched.engine.optional_features.reservation_queues import ReservationQueues
 
 BEYOND_REACH = constant(1 << 40)  # more nodes than there are, closed to jobs of a reservation elsewhere
@@ -105,36 +105,22 @@ def with_reservation_queue(own_queues: ReservationQueues, state: State) -> State
 
     Jobs keep their places in the order of the general queue.
     """
-    queue, backfill = state.queue, state.backfill
-    return State(
-        state.counter,
-        state.clock,
-        state.start,
-        state.finish,
-        state.planned_end,
-        state.counts,
-        state.shortest,
-        state.rates,
-        state.heap,
-        state.ends,
-        state.free,
-        state.load,
-        Queue(queue.order, queue.position, own_queues.tasks, own_queues.shortest, queue.key, queue.members),
-        Queue(
-            backfill.order,
-            backfill.position,
-            own_queues.backfill_tasks,
-            own_queues.backfill_shortest,
-            backfill.key,
-            backfill.members,
-        ),
+    return _with_queues(
+        state,
+        _with_trees(state.queue, own_queues.tasks, own_queues.shortest),
+        _with_trees(state.backfill, own_queues.backfill_tasks, own_queues.backfill_shortest),
         Classes(own_queues.classes, own_queues.durations, state.classes.rooms),
-        state.profile,
-        state.packing,
-        state.scratch,
-        state.extras,
-        state.work,
     )
+
+
+@with_fields("tasks", "shortest")
+def _with_trees(queue: Queue, tasks: Ints, shortest: Floats) -> Queue:
+    return queue._replace(tasks=tasks, shortest=shortest)
+
+
+@with_fields("queue", "backfill", "classes")
+def _with_queues(state: State, queue: Queue, backfill: Queue, classes: Classes) -> State:
+    return state._replace(queue=queue, backfill=backfill, classes=classes)
 
 
 @inlined

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fedsched.core.jit import by_reference, constant, flag, inlined, part
-from fedsched.engine.arrays.structs import Groups, Plan, Problem, Queue, Rates, Scratch, State
+from fedsched.core.jit import by_reference, constant, flag, inlined, part, with_fields
+from fedsched.engine.arrays.structs import Groups, Plan, Scratch
 from fedsched.engine.codes import Dispatch, QueueKey, SameTime, Status
 from fedsched.engine.loop.event_loop import run_greedily, set_out
 from fedsched.engine.numbers import Counter
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays.structs import Floats, Ints
+    from fedsched.engine.arrays.structs import Floats, Ints, Problem, Queue, Rates, State
     from fedsched.search.encoding.genome import Space
 
 GREEDY, FIXED, BATCH = constant(Dispatch.GREEDY), constant(QueueKey.FIXED), constant(SameTime.BATCH)
@@ -84,41 +84,27 @@ def _problem_of(problem: Problem, units: Units, parts: Parts, u: int) -> Problem
     groups = units.groups
     first, last = units.first_group[u], units.first_group[u + 1]
     first_cluster, last_cluster = units.first_cluster[u], units.first_cluster[u + 1]
-    return Problem(
-        problem.submit,
-        problem.tasks,
-        problem.runtime,
-        problem.estimate,
-        problem.sigma,
-        problem.bandwidth,
-        problem.origin,
-        problem.user,
-        problem.watts,
-        parts.arrival[u, : parts.length[u]],
-        problem.arrival_rank,
-        problem.running,
-        Groups(
-            groups.nodes[first:last],
-            groups.cluster[first:last],
-            groups.slowdown[first:last],
-            groups.speed[first:last],
-            groups.busy_watts[first:last],
-            groups.idle_watts[first:last],
-            groups.cluster_begin[first_cluster + u : last_cluster + u + 1],
-            groups.fast_in_cluster[first:last],
-            groups.cheap_in_cluster[first:last],
-            groups.fast[first:last],
-            groups.cheap[first:last],
-            groups.uplink[first_cluster:last_cluster],
-        ),
-        problem.t0,
-        problem.nodes,  # the whole federation's, by which idle energy is divided [19]
-        problem.idle_total,
-        BATCH,
-        problem.saturation,
-        problem.extras,
-        problem.sharing,
+    own = Groups(
+        groups.nodes[first:last],
+        groups.cluster[first:last],
+        groups.slowdown[first:last],
+        groups.speed[first:last],
+        groups.busy_watts[first:last],
+        groups.idle_watts[first:last],
+        groups.cluster_begin[first_cluster + u : last_cluster + u + 1],
+        groups.fast_in_cluster[first:last],
+        groups.cheap_in_cluster[first:last],
+        groups.fast[first:last],
+        groups.cheap[first:last],
+        groups.uplink[first_cluster:last_cluster],
     )
+    # Idle energy stays divided by the nodes of the whole federation [19].
+    return _with_groups(problem, parts.arrival[u, : parts.length[u]], own, BATCH)
+
+
+@with_fields("arrival", "groups", "same_time")
+def _with_groups(problem: Problem, arrival: Ints, groups: Groups, same_time: int) -> Problem:
+    return problem._replace(arrival=arrival, groups=groups, same_time=same_time)
 
 
 @inlined
@@ -127,41 +113,13 @@ def _workspace_of(state: State, jobs: int, groups: int, clusters: int, queued: i
     leaves = 1
     while leaves < queued:
         leaves *= 2
-    own = Queue(
-        queue.order[:queued],
-        queue.position,
-        queue.tasks[: 2 * leaves],
-        queue.shortest[: 2 * leaves],
-        queue.key,
-        queue.members,
-    )
-    return State(
-        state.counter,
-        state.clock,
-        state.start,
-        state.finish,
-        state.planned_end,
+    return _with_sizes(
+        state,
         state.counts.reshape(state.counts.size)[: jobs * groups].reshape((jobs, groups)),
-        state.shortest,
-        Rates(
-            rates.tc,
-            rates.processing,
-            rates.work_left,
-            rates.estimate_left,
-            rates.since,
-            rates.demand.reshape(rates.demand.size)[: jobs * clusters].reshape((jobs, clusters)),
-            rates.spanning,
-            rates.share,
-        ),
-        state.heap,
-        state.ends,
+        _with_demand(rates, rates.demand.reshape(rates.demand.size)[: jobs * clusters].reshape((jobs, clusters))),
         state.free[:groups],
         state.load[:clusters],
-        own,
-        own,
-        state.classes,
-        state.profile,
-        state.packing,
+        _with_leaves(queue, queue.order[:queued], queue.tasks[: 2 * leaves], queue.shortest[: 2 * leaves]),
         Scratch(
             scratch.chosen[:groups],
             scratch.extra[:groups],
@@ -170,9 +128,24 @@ def _workspace_of(state: State, jobs: int, groups: int, clusters: int, queued: i
             scratch.cluster_sum[:clusters],
             scratch.demand[:clusters],
         ),
-        state.extras,
-        state.work,
     )
+
+
+@with_fields("counts", "rates", "free", "load", "queue", "scratch")
+def _with_sizes(
+    state: State, counts: Ints, rates: Rates, free: Ints, load: Floats, queue: Queue, scratch: Scratch
+) -> State:
+    return state._replace(counts=counts, rates=rates, free=free, load=load, queue=queue, scratch=scratch)
+
+
+@with_fields("demand")
+def _with_demand(rates: Rates, demand: Floats) -> Rates:
+    return rates._replace(demand=demand)
+
+
+@with_fields("order", "tasks", "shortest")
+def _with_leaves(queue: Queue, order: Ints, tasks: Ints, shortest: Floats) -> Queue:
+    return queue._replace(order=order, tasks=tasks, shortest=shortest)
 
 
 @inlined
