@@ -83,7 +83,10 @@ class ScheduleConvenience(ReportConvenience):
         write_swf_of(self, path)
 
     def to_evalys(self: Schedule, path: str | PathLike[str]) -> None:
-        """Write the file `jobs.csv` of Batsim, which the tool evalys reads, with every job's node numbers."""
+        """Write the file `jobs.csv` of Batsim, which the tool evalys reads, with every job's node numbers.
+
+        The file has whole nodes: a node that jobs share is named for each of them.
+        """
         from fedsched.io.batsim.evalys import write_jobs
 
         write_jobs(self, path)
