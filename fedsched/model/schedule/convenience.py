@@ -58,7 +58,8 @@ class ScheduleConvenience(ReportConvenience):
     def to_frame(self: Schedule) -> Any:
         """Return a table with one row per job: id, submit, tasks, times, wait and nodes of each group.
 
-        The times are run time, estimate, start and finish. Promises and delays are added if the schedule has them.
+        The times are run time, estimate, start and finish. Promises and delays are added if the schedule has them. If
+        jobs share nodes, the table has a job's tasks on each group: `nodes_of` names its nodes.
 
         Returns
         -------

@@ -59,6 +59,9 @@ def test_exports_name_the_nodes_that_jobs_share(files: Path) -> None:
     energy = sum(float(row["consumed_energy"]) for row in rows)
     assert energy == pytest.approx(schedule.metrics().busy_energy)
     assert schedule.node_numbers() == [((0, 0),), ((0, 0),), ((0, 1),)]
+    table = schedule.to_frame()
+    assert list(table["tasks:m"]) == [2, 1, 3]
+    assert not [name for name in table if str(name).startswith("nodes:")]
 
 
 def test_what_is_stranded_is_free_beside_nothing_left() -> None:
