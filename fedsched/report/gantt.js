@@ -104,10 +104,11 @@ function drawGantt() {
   }
   if (near >= 0) {
     context.strokeStyle = colours.ink;
-    context.lineWidth = 2;
     for (let b = shown.barOfJob[near]; b >= 0 && job[b] === near; b += 1) {
       const wide = Math.max((end[b] - begin[b]) * across, 3);
-      context.strokeRect(x(begin[b]) - 1, y(row[b]) - 1, wide + 1, Math.max(size[b] * down, 3) + 1);
+      const high = size[b] * down;
+      context.lineWidth = shown.plan.low && high < 8 ? 1 : 2; // frames of thin neighbours would be one black patch
+      context.strokeRect(x(begin[b]) - 1, y(row[b]) - 1, wide + 1, Math.max(high, shown.plan.low ? 1 : 3) + 1);
     }
   }
   context.restore();
@@ -383,7 +384,9 @@ function setGantt(shown, jobs) {
   Object.assign(gantt, { shown, jobs, near: -1 });
   point(-1);
   view.until = Math.max(shown.until, data.tick);
-  [view.leastTime, view.leastRows] = shown.thinned ? [CELLS_ACROSS * shown.thinned.seconds, CELLS_DOWN * shown.thinned.nodes] : [0, shown.plan.low ? 1 : 4];
+  const { seconds = 0, nodes = 1 } = shown.thinned ?? {};
+  view.leastTime = CELLS_ACROSS * seconds;
+  view.leastRows = shown.plan.low ? nodes : shown.thinned ? CELLS_DOWN * nodes : 4;
   colouring();
   drawLegend();
   gantt.name = `Gantt chart of ${shown.entry.label}: ${(shown.thinned?.jobs ?? shown.order.length).toLocaleString("en")} jobs on ${data.clusters.length === 1 ? "one cluster" : `${data.clusters.length} clusters`}`;
