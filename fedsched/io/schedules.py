@@ -45,7 +45,7 @@ RELATIVE, SECONDS = 1e-9, 1e-3  # by how much they may differ: other programs pr
 PLAIN = ("id", "submit", "tasks", "runtime", "estimate", "start", "finish")
 
 
-def group_labels(federation: Federation) -> list[str]:
+def group_labels(federation: Federation, *, what: str = "nodes") -> list[str]:
     """Return a column name for every node group: `nodes:cluster`, or `nodes:cluster/2` if a cluster has several groups.
 
     If a cluster has the name of another one's group, all groups are numbered, which makes the names distinct.
@@ -53,7 +53,7 @@ def group_labels(federation: Federation) -> list[str]:
 
     def labels(*, numbered: bool) -> list[str]:
         return [
-            f"nodes:{cluster.name}{f'/{g}' if numbered or len(cluster.groups) > 1 else ''}"
+            f"{what}:{cluster.name}{f'/{g}' if numbered or len(cluster.groups) > 1 else ''}"
             for cluster in federation.clusters
             for g in range(1, len(cluster.groups) + 1)
         ]
@@ -65,7 +65,8 @@ def group_labels(federation: Federation) -> list[str]:
 def columns_of(schedule: Schedule) -> dict[str, NDArray[Any]]:
     """Return the schedule's columns for a table, by name: each job's own values, times and nodes of each group.
 
-    Gears, promised times and delays are included if the schedule has them.
+    If jobs share nodes, their tasks on each group stand for the nodes. Gears, promised times and delays are included if
+    the schedule has them.
     """
     workload = schedule.workload
     table: dict[str, NDArray[Any]] = {name: getattr(workload, name) for name in PLAIN[:5]}
@@ -74,7 +75,7 @@ def columns_of(schedule: Schedule) -> dict[str, NDArray[Any]]:
     if may_change_gear(workload):
         table |= {GEAR: gears_of(workload), SHARE: workload.compute_fraction}
     table |= {"start": schedule.start, "finish": schedule.finish, "wait": schedule.wait}
-    table |= {label: schedule.counts[:, g] for g, label in enumerate(group_labels(schedule.federation))}
+    table |= {label: schedule.counts[:, g] for g, label in enumerate(_labels_of(schedule))}
     if schedule.promises is not None:
         table |= dict(zip(PROMISED, schedule.promises, strict=True))
     if schedule.delays is not None:
@@ -119,7 +120,11 @@ def columns_of_lost(schedule: Schedule) -> dict[str, NDArray[Any]]:
     lost = schedule.lost
     whole = {name: column[lost.job] for name, column in columns_of(schedule).items()}
     times = {"start": lost.start, "finish": lost.end, "wait": lost.start - schedule.workload.submit[lost.job]}
-    return whole | times | {label: lost.counts[:, g] for g, label in enumerate(group_labels(schedule.federation))}
+    return whole | times | {label: lost.counts[:, g] for g, label in enumerate(_labels_of(schedule))}
+
+
+def _labels_of(schedule: Schedule) -> list[str]:
+    return group_labels(schedule.federation, what="tasks" if getattr(schedule, "shares_nodes", False) else "nodes")
 
 
 def _number(value: float) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.core.errors import ScheduleError
 from fedsched.core.text import counted
 from fedsched.market.slots import Slots, Timetable
 from fedsched.market.tariff import paid
@@ -232,6 +233,10 @@ def _idle(schedule: Schedule, nodes: int, begin: float, end: float) -> Slots:
 
     Neighbouring nodes that the same jobs take are handled as one; they are separated only in the result.
     """
+    if getattr(schedule, "shares_nodes", False):
+        raise ScheduleError(
+            "Environment: jobs of the schedule share nodes, but a market sells whole nodes; simulate without sharing=."
+        )
     of_jobs, of_lost, spans, closed, *_ = numbered(schedule)
     runs = NodeRuns(*map(np.concatenate, zip(of_jobs, of_lost, closed, strict=True)))
     runs = by_their_numbers(runs, schedule.federation.node_order)

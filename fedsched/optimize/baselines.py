@@ -27,6 +27,7 @@ from fedsched.model.schedule.schedule import Schedule
 from fedsched.model.time.downtimes import kills, takes_nodes
 from fedsched.optimize.result import PlannedQueue, Result
 from fedsched.policies.list_heuristics import HEURISTICS
+from fedsched.search.problem.shared import BASELINES as ON_SHARED_NODES
 from fedsched.search.problem.shared import SharedProblem
 from fedsched.search.run.clock import Clock, OutOfTimeError
 from fedsched.search.run.interruptible_evaluation import LONG
@@ -51,11 +52,14 @@ FIRST = ("fcfs", "easy")  # simulated first, so that they are rarely left out
 FIRST_UNTIL, OTHERS_UNTIL, BOUNDS_UNTIL = 0.5, 0.25, 0.4  # shares of a budget in seconds, from the call on
 
 
-def usual_baselines(jobs: int) -> tuple[str, ...]:
+def usual_baselines(jobs: int, *, shared: bool = False) -> tuple[str, ...]:
     """Return the policies that a search over this number of jobs is compared with by default.
 
-    Beyond 1000 jobs the slow ones, such as conservative backfilling, are left out.
+    Beyond 1000 jobs the slow ones, such as conservative backfilling, are left out. If jobs share nodes (`shared`), the
+    policies are those that a search there knows.
     """
+    if shared:
+        return ON_SHARED_NODES
     return BASELINES if jobs > MANY_JOBS else (*BASELINES, *DEAR_BASELINES)
 
 

@@ -31,7 +31,6 @@ from fedsched.search.encoding.delays import refuse_slack
 from fedsched.search.methods.methods import METHODS, is_method, method_named
 from fedsched.search.problem.deadline import latest_makespan, puts_off, slack_until
 from fedsched.search.problem.objectives import Objectives
-from fedsched.search.problem.shared import BASELINES as ON_SHARED_NODES
 from fedsched.search.problem.shared import refuse_to_share
 from fedsched.search.run.checkpoint import Checkpoint
 from fedsched.search.run.clock import Clock
@@ -285,7 +284,7 @@ def _refuse_seeds_in(method: str) -> None:
 def _baselines(given: Sequence[str] | None, jobs: int, *, shared: bool) -> tuple[str, ...]:
     if given is not None:
         return (given,) if isinstance(given, str) else tuple(given)
-    return ON_SHARED_NODES if shared else usual_baselines(jobs)
+    return usual_baselines(jobs, shared=shared)
 
 
 def _refuse_to_choose(info: MethodInfo) -> None:

@@ -1,6 +1,7 @@
 """Gantt charts of schedules, with link load and power beneath.
 
-Each cluster is a block of lanes, one for each node, with bars for jobs; jobs on several clusters are marked.
+Each cluster is a block of lanes, one for each node, with bars for jobs; jobs on several clusters are marked. If jobs
+share nodes, a bar takes as much of a node's lane as its job takes of the node's cores.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from fedsched.model.power.power_cap import cap_over_time
 from fedsched.model.schedule.closed_spans import numbered
 from fedsched.model.schedule.lost import finished_runs
 from fedsched.model.schedule.metrics import scaled
-from fedsched.model.schedule.node_numbers import NodeRuns
+from fedsched.model.schedule.node_lanes import Rectangles, rectangles
 from fedsched.model.schedule.off_spans import bands
 from fedsched.model.schedule.power_draw import power_of
 from fedsched.model.time.reservations import reserved_nodes
@@ -39,8 +40,12 @@ LABEL_POINTS = 8
 MOST_BARS = 20_000  # in a picture; of more bars the largest are drawn, and the others become shading
 MOST_STEPS = 8_000  # of a line; more steps are reduced to means, or maxima, over equal parts of the time
 SHADING, ROWS, COLUMNS = "#808080", 500, 1000
+BORDER = "#404040"  # of nodes that jobs share
+DIVIDED_NODES, NUMBERED_NODES = 64, 40  # the most nodes that have lines between them, and numbers
+LEAST_LINE = 0.8  # points: the least height of a bar between such lines
 # Bars below this share of the picture's width or height get no edges: edges would hide all colours.
 LEAST_WIDTH, LEAST_HEIGHT = 1 / 400, 1 / 200
+EDGE_DIGITS = 9  # decimal places of lanes at which edges of bars are equal: rounding separates bars that touch
 NAMES = {"d": "days", "h": "hours", "min": "minutes", "s": "seconds"}
 
 
@@ -54,7 +59,8 @@ def draw(schedule: Schedule, ax: Any = None) -> Any:
     """Return the axes with a Gantt chart: one bar for each job and range of neighbouring nodes.
 
     Closed nodes, nodes that are off, lost runs and reservations are drawn, too. Of more than 20,000 bars the largest
-    are drawn; the others together are grey shading.
+    are drawn; the others together are grey shading. If jobs share nodes, there is a bar for each job and node, as high
+    as the job's share of the node's cores. An exclusive job fills its nodes.
 
     Parameters
     ----------
@@ -76,7 +82,7 @@ def draw(schedule: Schedule, ax: Any = None) -> Any:
     if ax is None:
         ax = Figure(figsize=(10, 5), layout="constrained").add_subplot()
     unit, name = time_unit(schedule.makespan)
-    offsets = _lane_offsets(schedule)
+    offsets, shares_nodes = _lane_offsets(schedule), bool(getattr(schedule, "shares_nodes", False))
     lanes = offsets[-1][1] + schedule.federation.clusters[-1].nodes
     bars, lost, closed, *dark = _bars(schedule, offsets, unit)
     shown = shading.largest((bars.end - bars.begin) * bars.parts.nodes, MOST_BARS)
@@ -88,7 +94,7 @@ def draw(schedule: Schedule, ax: Any = None) -> Any:
     )
     hues = _colours(bars.only(edged), len(schedule), near=schedule.makespan / unit * LEAST_WIDTH)
     crossing = schedule.coallocated[bars.job]
-    thin = len(schedule) > 2000
+    thin, divided = len(schedule) > 2000, shares_nodes and schedule.federation.nodes <= DIVIDED_NODES
     marks = bool(closed.job.size or lost.job.size)
     if lost.job.size:
         colours = [COLOURS[k] for k in hues[schedule.lost.job[lost.job]].tolist()]
@@ -108,7 +114,7 @@ def draw(schedule: Schedule, ax: Any = None) -> Any:
             ax.add_collection(
                 PolyCollection(seen.corners(), facecolors=colour, edgecolors="none", zorder=0.6, label=label)
             )
-    for one in reserved_nodes(schedule.federation):
+    for one in reserved_nodes(schedule.federation, own=shares_nodes):
         _frame(ax, schedule, one, offsets, unit)
     for marked, large in ((False, False), (False, True), (True, False), (True, True)):
         some = bars.only((crossing == marked) & (edged == large))
@@ -116,16 +122,21 @@ def draw(schedule: Schedule, ax: Any = None) -> Any:
             continue
         edge = (CROSSING if marked else "white") if large else "face"
         wide, narrow = (1.0, 0.3) if not thin else (0.4, 0.0)
+        if divided and not large:
+            narrow = LEAST_LINE  # else a job of few cores cannot be seen
         ax.add_collection(
             PolyCollection(some.corners(), facecolors=[COLOURS[k] for k in hues[some.job].tolist()],
                            edgecolors=edge, linewidths=wide if marked and large else narrow,
+                           zorder=2.6 if divided and not large else 1.0,
                            hatch="////" if marked and large and not thin else None,
                            label="on more than one cluster" if marked and large else None)
         )  # fmt: skip
         marks |= marked and large
     _dress(ax, schedule, offsets, unit, name, shown)
+    if divided:
+        _mark_nodes(ax, schedule, offsets)
     if len(schedule) <= LABELLED_JOBS:
-        _label(ax, schedule, bars)
+        _label(ax, schedule, bars, within=shares_nodes)
     if marks:
         ax.legend(loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.2, fontsize=8, frameon=False)
     return ax
@@ -138,7 +149,7 @@ class _Bars(NamedTuple):
     begin: NDArray[np.float64]  # in the picture's unit
     end: NDArray[np.float64]
     parts: shading.Parts
-    low: NDArray[np.int64]  # the first lane
+    low: NDArray[Any]  # where the bar begins, in lanes
 
     def only(self, which: NDArray[np.bool_]) -> _Bars:
         """Return the bars for which the mask `which` is true."""
@@ -157,39 +168,42 @@ def _bars(schedule: Schedule, offsets: list[tuple[int, int]], unit: float) -> li
 
     Bars of nodes end with the last job.
     """
-    runs, lost, spans, closed, off, dark = numbered(schedule)
-    last = schedule.t0 + schedule.makespan
-    not_on = bands(off, dark, last)
+    found = numbered(schedule)
+    federation, last = schedule.federation, schedule.t0 + schedule.makespan
+    spans, not_on = found.spans, bands(found.off, found.dark, last)
     parts = [
-        (runs, schedule.start, schedule.finish),
-        (lost, schedule.lost.start, schedule.lost.end),
-        (closed, np.where(spans.start < last, spans.start, np.nan), np.minimum(spans.finish, last)),
+        (found.jobs, found.job_lanes, schedule.start, schedule.finish),
+        (found.lost, found.lost_lanes, schedule.lost.start, schedule.lost.end),
+        (found.closed, None, np.where(spans.start < last, spans.start, np.nan), np.minimum(spans.finish, last)),
     ]
+    bars = []
+    for runs, lanes, start, finish in parts:
+        drawn = rectangles(federation, runs, lanes)
+        job = np.repeat(np.arange(start.size), runs.pieces)[drawn.run]
+        done = ~np.isnan(start[job]) & ~np.isnan(finish[job])
+        bars.append(_placed(schedule, offsets, unit, drawn._replace(run=job).only(done), start, finish))
     for which in (not_on.changes, ~not_on.changes):
         some = not_on.only(which)
-        each = NodeRuns(np.ones(some.first.size, dtype=np.int64), some.first, some.last)
-        parts.append((each, some.start, some.finish))
-    return [_placed(schedule, offsets, unit, *part) for part in parts]
+        drawn = Rectangles(np.arange(some.first.size), some.first, some.last + 1)
+        bars.append(_placed(schedule, offsets, unit, drawn, some.start, some.finish))
+    return bars
 
 
 def _placed(
     schedule: Schedule,
     offsets: list[tuple[int, int]],
     unit: float,
-    columns: NodeRuns,
+    drawn: Rectangles,
     start: NDArray[np.float64],
     finish: NDArray[np.float64],
 ) -> _Bars:
-    """Return the bars of the rows of `columns` that have a start and a finish, on the lanes of their nodes.
+    """Return the bars of rectangles, which name the rows of `start` and `finish` as their runs, on the picture's lanes.
 
     `unit` is the picture's unit of time in seconds.
     """
-    job = np.repeat(np.arange(start.size), columns.pieces)
-    done = ~np.isnan(start[job]) & ~np.isnan(finish[job])
-    job = job[done]
     blocks = [cluster.nodes for cluster in schedule.federation.clusters]
-    parts = shading.split(columns.first[done], columns.last[done], blocks)
-    job = job[parts.run]
+    parts = shading.split(drawn.top, drawn.bottom, blocks)
+    job = drawn.run[parts.run]
     begin, end = ((times[job] - schedule.t0) / unit for times in (start, finish))
     return _Bars(job, begin, end, parts, np.array([lane for _, lane in offsets])[parts.block] + parts.low)
 
@@ -197,17 +211,19 @@ def _placed(
 def _colours(bars: _Bars, jobs: int, *, near: float) -> NDArray[np.int64]:
     """Return the number of each job's colour: that of its row, or the next one that no touching job has.
 
-    Jobs touch if one begins on a node at most `near` after the other ended, or if both run on neighbouring nodes at a
-    time. A job that touches others of all colours keeps that of its row.
+    Jobs touch if one begins on a node at most `near` after the other ended, or if both run on neighbouring nodes, or
+    neighbouring parts of a node, at a time. A job that touches others of all colours keeps that of its row.
     """
     colour = np.arange(jobs) % len(COLOURS)
-    lanes = int((bars.low + bars.parts.nodes).max(initial=0)) + 2  # a lane more at either side
-    on, until = np.full(lanes, -1), np.full(lanes, -np.inf)  # the last job of each lane, and its end
+    # Strips of lanes that no bar's edge divides, and one more at either side.
+    edges = np.round(np.concatenate([bars.low, bars.low + bars.parts.nodes]), EDGE_DIGITS)
+    tops, bottoms = np.split(np.unique(edges, return_inverse=True)[1].reshape(-1), 2)
+    strips = int(bottoms.max(initial=0)) + 2
+    on, until = np.full(strips, -1), np.full(strips, -np.inf)  # the last job of each strip, and its end
     order = np.lexsort((bars.job, bars.begin))
     for one in np.split(order, np.flatnonzero(np.diff(bars.job[order])) + 1) if order.size else ():
         job, begin, taken = int(bars.job[one[0]]), float(bars.begin[one[0]]), set[int]()
-        spans = [(low + 1, low + 1 + nodes) for low, nodes in
-                 zip(bars.low[one].tolist(), bars.parts.nodes[one].tolist(), strict=True)]  # fmt: skip
+        spans = [*zip((tops[one] + 1).tolist(), (bottoms[one] + 1).tolist(), strict=True)]
         for low, high in spans:
             beside = ((low, high, begin - near), (low - 1, low, begin), (high, high + 1, begin))
             for first, end, since in beside:
@@ -236,8 +252,8 @@ def _shade(ax: Any, schedule: Schedule, bars: _Bars, offsets: list[tuple[int, in
         image.set_clip_box(ax.bbox)
 
 
-def _label(ax: Any, schedule: Schedule, bars: _Bars) -> None:
-    """Write the jobs' ids into those bars that are large enough for the text."""
+def _label(ax: Any, schedule: Schedule, bars: _Bars, *, within: bool) -> None:
+    """Write the jobs' ids into those bars that are large enough for the text; `within`: never between two nodes."""
     points = 72 / ax.figure.dpi
     across = ax.bbox.width * points / float(np.ptp(ax.get_xlim()))
     down = ax.bbox.height * points / float(np.ptp(ax.get_ylim()))
@@ -247,7 +263,8 @@ def _label(ax: Any, schedule: Schedule, bars: _Bars) -> None:
         text = str(schedule.workload.id[row])
         room = 0.65 * LABEL_POINTS * (len(text) + 0.5)  # a digit is about 0.65 of the font's size wide
         if (end - begin) * across >= room and nodes * down >= LABEL_POINTS:
-            ax.text((begin + end) / 2, low + nodes / 2, text, ha="center", va="center", fontsize=LABEL_POINTS)
+            middle = nodes // 2 + 0.5 if within and nodes > 1 else nodes / 2
+            ax.text((begin + end) / 2, low + middle, text, ha="center", va="center", fontsize=LABEL_POINTS)
 
 
 def _frame(ax: Any, schedule: Schedule, kept: ReservedNodes, offsets: list[tuple[int, int]], unit: float) -> None:
@@ -257,7 +274,7 @@ def _frame(ax: Any, schedule: Schedule, kept: ReservedNodes, offsets: list[tuple
     one, last = kept.reservation, schedule.makespan
     begin, end = (min(max(time - schedule.t0, 0.0), last) / unit for time in (one.begin, one.end))
     blocks = [cluster.nodes for cluster in schedule.federation.clusters]
-    nodes = shading.split(np.array([kept.first]), np.array([kept.first + kept.nodes - 1]), blocks)
+    nodes = shading.split(np.array([kept.first]), np.array([kept.first + kept.nodes]), blocks)
     for block, low, high in zip(nodes.block.tolist(), nodes.low.tolist(), nodes.nodes.tolist(), strict=True):
         corner = (begin, offsets[block][1] + low)
         if end > begin:
@@ -296,9 +313,24 @@ def _dress(
     for side in ("top", "right", "left"):
         ax.spines[side].set_visible(False)
     title = _title(schedule, unit, name)
+    if getattr(schedule, "shares_nodes", False):
+        title += "\na bar's height is its job's share of the node's cores; an exclusive job fills its nodes"
     if not shown.all():
         title += f"\nthe {int(shown.sum()):,} largest of {shown.size:,} bars; the others together are grey"
     ax.set_title(title, fontsize=10, loc="left")
+
+
+def _mark_nodes(ax: Any, schedule: Schedule, offsets: list[tuple[int, int]]) -> None:
+    """Draw lines between the nodes and, if they are few, each one's number within its cluster at the right."""
+    clusters = schedule.federation.clusters
+    for (_, lane), cluster in zip(offsets, clusters, strict=True):
+        borders = np.arange(lane, lane + cluster.nodes + 1)
+        ax.hlines(borders, *ax.get_xlim(), color=BORDER, linewidth=0.4, zorder=2.5)
+    if schedule.federation.nodes <= NUMBERED_NODES:
+        numbers = [(lane + node + 0.5, str(node)) for (_, lane), cluster in zip(offsets, clusters, strict=True)
+                   for node in range(cluster.nodes)]  # fmt: skip
+        ax.set_yticks(*zip(*numbers, strict=True), minor=True, fontsize=6, color=SHADING)
+        ax.tick_params(axis="y", which="minor", length=0, pad=2, labelleft=False, labelright=True)
 
 
 def _title(schedule: Schedule, unit: float, name: str) -> str:

@@ -8,9 +8,9 @@ import numpy as np
 
 from fedsched.core.text import picture_name
 from fedsched.model.jobs.assumed import marked
-from fedsched.model.power.watts import extra_watts, watts_of
-from fedsched.model.schedule.lost import finished_runs
+from fedsched.model.power.watts import extra_watts
 from fedsched.model.schedule.metrics import scaled
+from fedsched.model.schedule.power_draw import drawing_of
 from fedsched.plot import style
 from fedsched.plot.gantt import draw_cap, few_steps, link_load, steps_of, time_unit
 from fedsched.plot.style import COLOURS
@@ -72,8 +72,8 @@ def power(schedule: Schedule, ax: Any = None) -> Any:
     cluster_of = np.array(schedule.federation.group_cluster)
     idle = np.array([group.idle_watts * group.count for group in groups])
     layers = []
-    times, runs = np.zeros(1), finished_runs(schedule)
-    extra = runs.counts * extra_watts(watts_of(schedule.workload, groups), groups, runs.job)
+    times, (runs, own) = np.zeros(1), drawing_of(schedule)
+    extra = runs.counts * extra_watts(own, groups, runs.job)
     for k in range(len(clusters)):
         here = cluster_of == k
         steps = steps_of(runs, extra[:, here].sum(axis=1), schedule.t0, unit)

@@ -6,7 +6,7 @@ Shading is the share of each cell of a grid (nodes × time) that bars take. A st
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,12 +19,12 @@ AT_ONCE = 500_000  # bars handled at once, to limit memory
 
 
 class Parts(NamedTuple):
-    """Columns of ranges of node numbers that are cut at the borders of blocks of nodes (groups, or clusters)."""
+    """Columns of ranges of nodes that are cut at the borders of blocks of nodes (groups, or clusters)."""
 
     run: NDArray[np.int64]  # the range that each part belongs to
     block: NDArray[np.int64]
-    low: NDArray[np.int64]  # the part's first node, counted from the block's first
-    nodes: NDArray[np.int64]
+    low: NDArray[Any]  # where the part begins, in nodes from the block's first
+    nodes: NDArray[Any]  # whole or, if jobs share nodes, also parts of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +50,18 @@ class Grid:
         return cls(tuple(blocks), max(1, -(-sum(blocks) // rows)), max(seconds, 1e-300) / columns, columns)
 
 
-def split(first: NDArray[np.int64], last: NDArray[np.int64], blocks: Sequence[int]) -> Parts:
-    """Return ranges of node numbers, both ends included, cut into parts that each lie in one block."""
+def split(begin: NDArray[Any], end: NDArray[Any], blocks: Sequence[int]) -> Parts:
+    """Return ranges of nodes, from `begin` to before `end`, cut into parts that each lie in one block.
+
+    Both are numbers of nodes from the first, or parts of them.
+    """
     starts = np.concatenate([[0], np.cumsum(blocks)]).astype(np.int64)
-    begin = np.searchsorted(starts, first, side="right") - 1
-    count = np.searchsorted(starts, last, side="right") - begin
-    run = np.repeat(np.arange(first.size), count)
-    block = np.repeat(begin - np.cumsum(count) + count, count) + np.arange(run.size)
-    low = np.maximum(first[run], starts[block])
-    return Parts(run, block, low - starts[block], np.minimum(last[run] + 1, starts[block + 1]) - low)
+    first = np.searchsorted(starts, begin, side="right") - 1
+    count = np.searchsorted(starts, end, side="left") - first
+    run = np.repeat(np.arange(begin.size), count)
+    block = np.repeat(first - np.cumsum(count) + count, count) + np.arange(run.size)
+    low = np.maximum(begin[run], starts[block])
+    return Parts(run, block, low - starts[block], np.minimum(end[run], starts[block + 1]) - low)
 
 
 def largest(sizes: NDArray[np.float64], most: int) -> NDArray[np.bool_]:

@@ -67,7 +67,7 @@ const drawnWidth = (holder, paper) => (printing() ? paper : Math.max(holder.clie
 const printing = () => window.matchMedia("print").matches;
 
 // The window: what the Gantt chart and the strips beneath show, of time and (the Gantt chart) of rows.
-const view = { from: 0, to: 1.01, until: 1, leastTime: 0, top: 0, bottom: rows, leastRows: 0, cursor: null, listeners: [], pending: false };
+const view = { from: 0, to: 1.01, until: 1, leastTime: 0, top: 0, bottom: rows, leastRows: 4, cursor: null, listeners: [], pending: false };
 const gutter = () => (byId("gantt").parentElement.clientWidth < 560 ? 64 : 118);
 
 function changed() {
@@ -88,7 +88,7 @@ function fit(low, high, least, most, lowest, highest) {
 function look(from, to, top = view.top, bottom = view.bottom) {
   const most = view.until * 1.01;
   [view.from, view.to] = fit(from, to, Math.min(Math.max(most * 1e-6, 4 * data.tick, view.leastTime), most), most, 0, most);
-  [view.top, view.bottom] = fit(top, bottom, Math.min(Math.max(4, view.leastRows), rows), rows, 0, rows);
+  [view.top, view.bottom] = fit(top, bottom, Math.min(view.leastRows, rows), rows, 0, rows);
   changed();
 }
 const whole = () => look(0, view.until * 1.01, 0, rows);

@@ -2,13 +2,15 @@
 const NEVER = -(2 ** 31);
 const groups = data.clusters.flatMap((cluster, k) => cluster.groups.map((group) => ({ ...group, cluster: k })));
 const rows = (() => {
-  // A row a node; a wide gap between clusters, a narrow one between the groups of a cluster.
+  // A row a node; a wide gap between clusters, a narrow one between the groups of a cluster. If jobs share nodes, a
+  // group whose nodes do not follow each other has several blocks, and no gaps between them.
   const nodes = groups.reduce((sum, group) => sum + group.count, 0);
   const gap = nodes * Math.min(0.03, 0.2 / groups.length);
   let top = 0;
   let first = 0;
   for (const [g, group] of groups.entries()) {
-    if (g > 0) top += group.cluster === groups[g - 1].cluster ? gap / 4 : gap;
+    const inside = g > 0 && group.cluster === groups[g - 1].cluster;
+    if (g > 0) top += inside ? (data.clusters[group.cluster].scattered ? 0 : gap / 4) : gap;
     Object.assign(group, { top, first });
     top += group.count;
     first += group.count;
@@ -16,7 +18,7 @@ const rows = (() => {
   return top;
 })();
 
-// A run of neighbouring nodes, group by group.
+// A run of neighbouring nodes, group by group: the group, the first row, and how many rows.
 function* inGroups(first, count) {
   const last = first + count;
   for (let g = 0; g < groups.length && first < last; g += 1) {
@@ -27,22 +29,33 @@ function* inGroups(first, count) {
   }
 }
 
+// The same for cores of each node: a rectangle for all rows if they are all of its cores, else one for each row.
+function* inLanes(first, count, low, high) {
+  for (const [g, row, nodes] of inGroups(first, count)) {
+    const cores = groups[g].cores;
+    if (high - low >= cores) yield [g, row, nodes];
+    else for (let node = 0; node < nodes; node += 1) yield [g, row + node + low / cores, (high - low) / cores];
+  }
+}
+const rectangles = (plan, i) => (plan.low ? inLanes(plan.first[i], plan.nodes[i], plan.low[i], plan.high[i]) : inGroups(plan.first[i], plan.nodes[i]));
+
 function barsOf(plan) {
-  const begin = [], end = [], row = [], height = [], job = [], group = [];
+  const begin = [], end = [], row = [], height = [], job = [], group = [], tasks = [];
   let piece = 0;
   for (let j = 0; j < plan.pieces.length; j += 1) {
     for (let k = 0; k < plan.pieces[j]; k += 1, piece += 1) {
-      for (const [g, top, nodes] of inGroups(plan.first[piece], plan.nodes[piece])) {
+      for (const [g, top, nodes] of rectangles(plan, piece)) {
         begin.push(plan.start[j] * data.tick);
         end.push(plan.finish[j] * data.tick);
         row.push(top);
         height.push(nodes);
         job.push(j);
         group.push(g);
+        if (plan.tasks) tasks.push(plan.tasks[piece]);
       }
     }
   }
-  return { begin, end, row, height, job, group, count: job.length };
+  return { begin, end, row, height, job, group, tasks, count: job.length };
 }
 
 // Where nodes are closed, and where jobs ran in vain: rectangles on the rows.
@@ -56,13 +69,14 @@ function darkOf(plan) {
     begin: plan.darkStart[i] * data.tick, end: plan.darkFinish[i] * data.tick, row, height, changes: plan.darkChanges[i],
   }))).flat();
 }
-function reservedOf(plan) {
+function reservedOf(plan, names) {
   return Array.from(plan.reservedFirst ?? [], (first, i) => [...inGroups(first, plan.reservedNodes[i])].map(([, row, height]) => ({
-    begin: plan.reservedStart[i] * data.tick, end: plan.reservedFinish[i] * data.tick, row, height, name: plan.reservedNames[i],
+    begin: plan.reservedStart[i] * data.tick, end: plan.reservedFinish[i] * data.tick, row, height, name: names[i],
   }))).flat();
 }
 function lostOf(plan) {
-  return Array.from(plan.lostFirst ?? [], (first, i) => [...inGroups(first, plan.lostNodes[i])].map(([group, row, height]) => ({
+  const ranges = { first: plan.lostFirst, nodes: plan.lostNodes, low: plan.lostLow, high: plan.lostHigh };
+  return Array.from(plan.lostFirst ?? [], (_, i) => [...rectangles(ranges, i)].map(([group, row, height]) => ({
     begin: plan.lostStart[i] * data.tick, end: plan.lostFinish[i] * data.tick, row, height, group, job: plan.lostJob[i],
   }))).flat();
 }
@@ -230,19 +244,37 @@ async function shownPlan(entry, jobs) {
   const shading = thinned ? shadingOf(plan, thinned) : null;
   const lost = lostOf(plan);
   const clusters = clustersOf(plan, bars, lost, jobs, sums);
-  return { entry, plan, bars, until: sums.until, peak: sums.peak, thinned, shading, barOfJob, clustersPerJob, order: started, clusters, closed: closedOf(plan), dark: darkOf(plan), reserved: reservedOf(plan), lost };
+  return { entry, plan, bars, until: sums.until, peak: sums.peak, thinned, shading, barOfJob, clustersPerJob, order: started, clusters, closed: closedOf(plan), dark: darkOf(plan), reserved: reservedOf(plan, entry.plan.reservedNames), lost };
 }
 
 const startOf = (shown, j) => shown.plan.start[j] * data.tick;
 const finishOf = (shown, j) => shown.plan.finish[j] * data.tick;
 const waitOf = (shown, jobs, j) => startOf(shown, j) - jobs.submit[j] * data.tick;
 
+const nodesOf = (shown, j) => data.clusters.reduce((sum, _, k) => sum + shown.plan[`on${k}`][j], 0); // if nodes are counted
+
 function placesOf(shown, j) {
   const nodes = new Map();
-  if (shown.thinned) for (const [k, cluster] of data.clusters.entries()) if (shown.plan[`on${k}`][j]) nodes.set(cluster.name, shown.plan[`on${k}`][j]);
-  for (let b = shown.thinned ? -1 : shown.barOfJob[j]; b >= 0 && shown.bars.job[b] === j; b += 1) {
+  const counted = Boolean(shown.plan.on0); // else each bar of the job is drawn, and has its own nodes
+  if (counted) for (const [k, cluster] of data.clusters.entries()) if (shown.plan[`on${k}`][j]) nodes.set(cluster.name, shown.plan[`on${k}`][j]);
+  for (let b = counted ? -1 : shown.barOfJob[j]; b >= 0 && shown.bars.job[b] === j; b += 1) {
     const name = data.clusters[groups[shown.bars.group[b]].cluster].name;
     nodes.set(name, (nodes.get(name) || 0) + shown.bars.height[b]);
   }
   return [...nodes].map(([name, count]) => `${name} ${count}`).join(", ");
+}
+
+// What the job of a bar takes of the node under the pointer, if jobs share nodes.
+function shareOf(shown, b, row) {
+  const { bars, barOfJob, thinned } = shown;
+  const group = groups[bars.group[b]];
+  const place = Math.min(Math.max(Math.floor(row - group.top), 0), group.count - 1);
+  const node = group.first + place - groups.find((one) => one.cluster === group.cluster).first;
+  const top = group.top + place;
+  let taken = 0; // the cores need not be neighbours
+  for (let k = barOfJob[bars.job[b]]; bars.job[k] === bars.job[b]; k += 1) {
+    taken += Math.max(Math.min(bars.row[k] + bars.height[k], top + 1) - Math.max(bars.row[k], top), 0) * group.cores;
+  }
+  const cores = thinned ? "" : `, ${Math.round(taken)} of ${group.cores} cores`; // else some of the bars are shading
+  return `node ${node} of ${data.clusters[group.cluster].name}: ${counted(bars.tasks[b], "task")}${cores}`;
 }

@@ -35,6 +35,7 @@ function scaled(unit, value) {
   const [name, size] = scaleOf(unit, value);
   return `${number(value / size)}${GAP}${name}`;
 }
+const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 const duration = (seconds) => scaled("s", seconds);
 const energy = (joules) => scaled("J", joules);
 const watts = (value) => scaled("W", value);

@@ -1,11 +1,13 @@
-// The Gantt chart: a row a node, a bar a job and run of neighbouring nodes. Drawn whole on every change of the window;
-// ten thousand jobs take a few milliseconds.
+// The Gantt chart: a row a node, a bar a job and run of neighbouring nodes, or a bar a job and node if jobs share nodes.
+// Drawn whole on every change of the window; ten thousand jobs take a few milliseconds.
 const gantt = { canvas: byId("gantt"), shown: null, jobs: null, near: -1, by: "job", pattern: null };
 const AXIS = 24;
 const CELLS_ACROSS = 256; // of a thinned plan's shading that a window shows at least, and
 const CELLS_DOWN = 64;
+const LEAST_NODE = 8; // pixels of a node's row from which on lines divide nodes that jobs share, and
+const LEAST_LINE = 1.5; // of a bar's height there
 const WAITS = [0, 600, 3600, 21600, 86400]; // seconds: the classes of colour by waiting
-const ganttHeight = () => Math.min(560, Math.max(200, Math.round(rows * 2.4)));
+const ganttHeight = () => Math.min(560, Math.max(200, Math.round(rows * (gantt.shown?.plan.low ? 28 : 2.4))));
 
 function colouring() {
   // The bars of each colour; a colour is set once a frame.
@@ -62,13 +64,19 @@ function drawGantt() {
   const { begin, end, row, height: size, job } = shown.bars;
   const gap = down >= 5 ? 1 : 0;
   const seen = (b) => end[b] > view.from && begin[b] < view.to && row[b] < view.bottom && row[b] + size[b] > view.top;
+  const divided = shown.plan.low && down >= LEAST_NODE;
   const crossing = [];
   const lettered = [];
+  const thin = [];
   const palette = gantt.by === "wait" ? colours.waits : colours.bars;
   for (const [k, bucket] of gantt.buckets.entries()) {
     context.fillStyle = palette[k % palette.length];
     for (const b of bucket) {
       if (!seen(b)) continue;
+      if (divided && size[b] * down < LEAST_LINE) {
+        thin.push([b, context.fillStyle]);
+        continue;
+      }
       const wide = (end[b] - begin[b]) * across;
       const high = size[b] * down;
       // What is thinner than a pixel is paler, so that a crowd of short jobs looks as full as it is.
@@ -79,6 +87,11 @@ function drawGantt() {
     }
   }
   context.globalAlpha = 1;
+  if (divided) drawBorders(context, colours, { left, width, y });
+  for (const [b, style] of thin) { // over the borders, else a job of few cores cannot be seen
+    context.fillStyle = style;
+    context.fillRect(x(begin[b]), y(row[b]), Math.max((end[b] - begin[b]) * across, 1), LEAST_LINE);
+  }
   context.fillStyle = hatching(context, colours.hatch);
   for (const b of crossing) context.fillRect(x(begin[b]), y(row[b]), (end[b] - begin[b]) * across - 1, size[b] * down - gap);
   context.fillStyle = colours["on-bar"];
@@ -87,19 +100,37 @@ function drawGantt() {
     const [from, to] = [Math.max(x(begin[b]), left), Math.min(x(end[b]), width)];
     const text = String(gantt.jobs.id[job[b]]);
     if (shown.clustersPerJob[job[b]] > 1 || context.measureText(text).width + 8 > to - from) continue;
-    context.fillText(text, (from + to) / 2, y(row[b] + size[b] / 2));
+    context.fillText(text, (from + to) / 2, y(row[b] + middleOf(shown, size[b])));
   }
   if (near >= 0) {
     context.strokeStyle = colours.ink;
-    context.lineWidth = 2;
     for (let b = shown.barOfJob[near]; b >= 0 && job[b] === near; b += 1) {
       const wide = Math.max((end[b] - begin[b]) * across, 3);
-      context.strokeRect(x(begin[b]) - 1, y(row[b]) - 1, wide + 1, Math.max(size[b] * down, 3) + 1);
+      const high = size[b] * down;
+      context.lineWidth = shown.plan.low && high < 8 ? 1 : 2; // frames of thin neighbours would be one black patch
+      context.strokeRect(x(begin[b]) - 1, y(row[b]) - 1, wide + 1, Math.max(high, shown.plan.low ? 1 : 3) + 1);
     }
   }
   context.restore();
   drawCursor(context, colours, x, bottom, left);
   gantt.canvas.setAttribute("aria-label", `${gantt.name}, from ${duration(view.from)} to ${duration(view.to)}`);
+}
+
+// Where a bar has its text: never between two nodes if lines divide them.
+const middleOf = (shown, size) => (shown.plan.low && size > 1 ? Math.floor(size / 2) + 0.5 : size / 2);
+
+function drawBorders(context, colours, { left, width, y }) {
+  context.strokeStyle = colours.ink;
+  context.lineWidth = 0.6;
+  context.beginPath();
+  for (const group of groups) {
+    for (let node = 0; node <= group.count; node += 1) {
+      if (group.top + node < view.top || group.top + node > view.bottom) continue;
+      context.moveTo(left, y(group.top + node));
+      context.lineTo(width, y(group.top + node));
+    }
+  }
+  context.stroke();
 }
 
 function drawDark(context, colours, dark, { x, y, across, down }) {
@@ -113,6 +144,8 @@ function drawDark(context, colours, dark, { x, y, across, down }) {
 
 function drawReserved(context, colours, reserved, { x, y, across, down }) {
   context.strokeStyle = context.fillStyle = colours.ink;
+  context.lineWidth = 1;
+  context.textAlign = "left";
   for (const one of reserved) {
     const [wide, high] = [(one.end - one.begin) * across, one.height * down];
     context.strokeRect(x(one.begin) + 0.5, y(one.row) + 0.5, Math.max(wide - 1, 1), Math.max(high - 1, 1));
@@ -133,6 +166,10 @@ function drawLost(context, colours, lost, { x, y, across, down }) {
   }
 }
 
+// What has a name beside its rows: each group, or the whole cluster if its groups are scattered over its nodes.
+const named = groups.filter((group, g) => !data.clusters[group.cluster].scattered || group.cluster !== groups[g - 1]?.cluster)
+  .map((group) => (data.clusters[group.cluster].scattered ? { ...group, all: true, count: data.clusters[group.cluster].groups.reduce((sum, one) => sum + one.count, 0) } : group));
+
 function drawGround(context, colours, { left, width, bottom, x, y }) {
   context.save();
   context.beginPath();
@@ -143,8 +180,8 @@ function drawGround(context, colours, { left, width, bottom, x, y }) {
   context.fillStyle = colours.ink;
   context.textAlign = "right";
   let nextFree = -Infinity;
-  for (const group of groups) {
-    const several = data.clusters[group.cluster].groups.length > 1;
+  for (const group of named) {
+    const several = !group.all && data.clusters[group.cluster].groups.length > 1;
     const [top, end] = [Math.max(y(group.top), 0), Math.min(y(group.top + group.count), bottom)];
     const middle = (top + end) / 2;
     if (end - top < 6 || middle - 7 < nextFree) continue;
@@ -219,19 +256,20 @@ function shortened(context, text, room) {
 }
 
 // ---- saying which job ----
-function jobLines(j) {
+function jobLines(j, share = "") {
   const { shown, jobs } = gantt;
   const user = jobs.user[j] >= 0 ? `, user ${jobs.user[j]}` : "";
   return [
     `Job ${jobs.id[j]}${user}`,
-    `${jobs.tasks[j]} ${jobs.tasks[j] === 1 ? "node" : "nodes"}: ${placesOf(shown, j)}`,
+    `${shown.plan.low ? `${counted(jobs.tasks[j], "task")} on ${counted(nodesOf(shown, j), "node")}` : counted(jobs.tasks[j], "node")}: ${placesOf(shown, j)}`,
+    ...(share ? [share] : []),
     `starts at ${duration(startOf(shown, j))} after waiting ${duration(waitOf(shown, jobs, j))}`,
     `runs ${duration(finishOf(shown, j) - startOf(shown, j))}, asked for ${duration(jobs.estimate[j])}`,
     ...(shown.gear && shown.gear[j] ? [`in gear ${shown.gear[j]}`] : []),
   ];
 }
 
-function jobAt(time, row) {
+function barAt(time, row) {
   const { bars } = gantt.shown;
   const slack = ((view.to - view.from) / gantt.canvas.clientWidth) * 1.5;
   let found = -1;
@@ -239,12 +277,12 @@ function jobAt(time, row) {
   for (let b = 0; b < bars.count; b += 1) {
     if (row < bars.row[b] || row >= bars.row[b] + bars.height[b]) continue;
     const off = Math.max(bars.begin[b] - time, time - bars.end[b], 0);
-    if (off <= slack && off < best) [found, best] = [bars.job[b], off];
+    if (off <= slack && off < best) [found, best] = [b, off];
   }
   return found;
 }
 
-function point(j, x, y) {
+function point(j, x, y, share = "") {
   const tip = byId("job-tip");
   if (j !== gantt.near) {
     gantt.near = j;
@@ -252,7 +290,7 @@ function point(j, x, y) {
   }
   tip.hidden = j < 0;
   if (j < 0) return;
-  const [first, ...others] = jobLines(j);
+  const [first, ...others] = jobLines(j, share);
   tip.replaceChildren(make("b", {}, first), ...others.map((line) => make("span", {}, line)));
   place(tip, x, y);
 }
@@ -304,6 +342,7 @@ function drawLegend() {
     for (const [k, word] of words.entries()) entries.push([swatch(k, "w"), `waited ${word}`]);
   }
   if (gantt.by === "cluster") for (const [k, word] of ["on one cluster", "on several clusters"].entries()) entries.push([swatch(k, "c"), word]);
+  if (gantt.shown.plan.low) entries.push(["", "height: the job's share of the node's cores, at least a thin line; an exclusive job fills its nodes"]);
   if (gantt.shown.thinned) entries.push([swatch(2, "c"), "pale: jobs too small to be drawn one by one"]);
   if (gantt.shown.dark.length) entries.push(["", "darker ground: off; between the two: shuts down or boots"]);
   if (gantt.shown.closed.length) entries.push(["", "hatched ground: closed"]);
@@ -317,7 +356,10 @@ function setUpGantt() {
   const { timeAt, rowAt } = steer(gantt.canvas, ganttHeight);
   gantt.canvas.addEventListener("pointermove", (event) => {
     const inside = event.offsetX >= gutter() && event.offsetY <= ganttHeight() && !gantt.canvas.classList.contains("dragged");
-    point(inside ? jobAt(timeAt(event.offsetX), rowAt(event.offsetY)) : -1, event.offsetX, event.offsetY);
+    const row = rowAt(event.offsetY);
+    const b = inside ? barAt(timeAt(event.offsetX), row) : -1;
+    const { bars, plan } = gantt.shown ?? {};
+    point(b < 0 ? -1 : bars.job[b], event.offsetX, event.offsetY, b >= 0 && plan.low ? shareOf(gantt.shown, b, row) : "");
   });
   gantt.canvas.addEventListener("pointerleave", () => point(-1));
   gantt.canvas.addEventListener("keydown", (event) => {
@@ -342,7 +384,9 @@ function setGantt(shown, jobs) {
   Object.assign(gantt, { shown, jobs, near: -1 });
   point(-1);
   view.until = Math.max(shown.until, data.tick);
-  [view.leastTime, view.leastRows] = shown.thinned ? [CELLS_ACROSS * shown.thinned.seconds, CELLS_DOWN * shown.thinned.nodes] : [0, 0];
+  const { seconds = 0, nodes = 1 } = shown.thinned ?? {};
+  view.leastTime = CELLS_ACROSS * seconds;
+  view.leastRows = shown.plan.low ? nodes : shown.thinned ? CELLS_DOWN * nodes : 4;
   colouring();
   drawLegend();
   gantt.name = `Gantt chart of ${shown.entry.label}: ${(shown.thinned?.jobs ?? shown.order.length).toLocaleString("en")} jobs on ${data.clusters.length === 1 ? "one cluster" : `${data.clusters.length} clusters`}`;

@@ -75,6 +75,11 @@ class Material:
         """Return the schedules of the entries that have one."""
         return [entry.schedule for entry in self.entries if entry.schedule is not None]
 
+    @property
+    def shared(self) -> bool:
+        """Return whether jobs share nodes in the schedules."""
+        return any(getattr(schedule, "shares_nodes", False) for schedule in self.schedules)
+
 
 def of_result(result: Result) -> Material:
     """Return the content of a report on a search's result: its plans, simulated again, and its baselines.

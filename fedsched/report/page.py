@@ -10,6 +10,7 @@ import numpy as np
 from fedsched.core.text import html as escape
 from fedsched.io.arguments import noun_of
 from fedsched.model.jobs.assumed import mark, marked, watts_sentence
+from fedsched.model.jobs.demands import CORES
 from fedsched.model.schedule.metrics import METRICS, SCALES
 from fedsched.optimize.result.printed import from_file, left_out_lines
 from fedsched.optimize.result.printed import notes as notes_of
@@ -17,7 +18,15 @@ from fedsched.plot.pareto import beside
 from fedsched.report import repeat_code, summary
 from fedsched.report.formatting import column, measure, title
 from fedsched.report.material import Material, metrics_of
-from fedsched.report.plan_data import individual_jobs, jobs_of, plan_of, thinned_in_words, tick_of
+from fedsched.report.plan_data import (
+    individual_jobs,
+    jobs_of,
+    plan_of,
+    row_blocks,
+    thinned_in_words,
+    tick_of,
+    work_of,
+)
 from fedsched.report.skeleton import Markup, chapters, data_block, document, filled, script, table
 
 if TYPE_CHECKING:
@@ -106,7 +115,7 @@ def page(
         if value is not None and not (math.isfinite(value) and value >= 0):
             raise ValueError(f"report: {name}={value!r} must be a finite number of at least 0.")
     heading = title or summary.heading(material)
-    kept = individual_jobs(material.workload, material.room)
+    kept = individual_jobs(work_of(material.schedules[0]), material.room)
     data = _data(material, kept, progress)
     sections = {
         "summary": ("Summary", _summary(material, _thinned(material, kept, data))),
@@ -152,18 +161,7 @@ def _data(
         "scales": SCALES,
         "maximised": sorted(MAXIMISED),
         "objectives": material.objectives,
-        "clusters": [
-            {
-                "name": cluster.name,
-                "uplink": cluster.uplink if math.isfinite(cluster.uplink) else None,
-                "groups": [
-                    {"name": group.name, "count": group.count, "busy": group.busy_watts, "idle": group.idle_watts}
-                    | ({"gears": [watts for _, watts in group.gears]} if group.gears else {})
-                    for group in cluster.groups
-                ],
-            }
-            for cluster in material.federation.clusters
-        ],
+        "clusters": _clusters(material),
         "tick": tick,
         "jobs": jobs_of(material.schedules[0], tick, kept),
         "entries": _entries(material, tick, kept, progress),
@@ -173,6 +171,24 @@ def _data(
         "boundFront": result.bound_front if both and result else [],
         "history": _history(result) if result is not None else [],
     }
+
+
+def _clusters(material: Material) -> list[dict[str, object]]:
+    # The clusters with the blocks of their rows. If jobs share nodes, a block says how many cores its nodes have.
+    federation = material.schedules[0].federation if material.shared else material.federation
+    found: list[dict[str, object]] = []
+    blocks: list[list[dict[str, object]]] = [[] for _ in federation.clusters]
+    for g, count in row_blocks(federation, own=material.shared):
+        group = federation.groups[g]
+        about: dict[str, object] = {"name": group.name, "count": count}
+        about |= {"busy": group.busy_watts, "idle": group.idle_watts}
+        about |= {"gears": [watts for _, watts in group.gears]} if group.gears else {}
+        about |= {"cores": dict(group.resources).get(CORES, 0)} if material.shared else {}
+        blocks[federation.group_cluster[g]].append(about)
+    for cluster, rows in zip(federation.clusters, blocks, strict=True):
+        about = {"name": cluster.name, "uplink": cluster.uplink if math.isfinite(cluster.uplink) else None}
+        found.append(about | {"groups": rows} | ({"scattered": True} if len(rows) > len(cluster.groups) else {}))
+    return found
 
 
 def _bounds(result: Result) -> dict[str, float]:
@@ -198,7 +214,9 @@ def _entries(
         plan = None
         if entry.schedule is not None and entry.drawn:
             told = None if progress is None else _from(progress, drawn * jobs, plans * jobs)
-            plan = plan_of(entry.schedule, tick, kept=kept, room=material.room, plans=plans, progress=told)
+            plan = plan_of(
+                entry.schedule, tick, kept=kept, room=material.room, plans=plans, own=material.shared, progress=told
+            )
             drawn += 1
         metrics = metrics_of(entry) if entry.schedule is not None else None
         about = {"label": entry.label, "kind": entry.kind, "about": entry.about, "values": entry.values}
@@ -214,7 +232,7 @@ def _thinned(material: Material, kept: NDArray[np.bool_] | None, data: dict[str,
     # This describes the plan that is shown first: cells of other plans differ with their makespans.
     plans = [data["entries"][i]["plan"] for i in (material.chosen, *range(len(material.entries)))]
     abouts = [plan["thinned"] for plan in plans if plan is not None and "thinned" in plan]
-    return [thinned_in_words(material.workload, kept, abouts[0])] if abouts else []
+    return [thinned_in_words(work_of(material.schedules[0]), kept, abouts[0])] if abouts else []
 
 
 # ---- the sections ---------------------------------------------------------------------------------------------------
@@ -315,7 +333,7 @@ def _schedule(material: Material) -> str:
         if entry.drawn
     )
     hidden = ' class="hidden"' if options.count("<option") == 1 else ""
-    return filled("schedule.html", plans=options, hidden=hidden)
+    return filled("schedule.html", plans=options, hidden=hidden, unit="tasks" if material.shared else "nodes")
 
 
 def _energy(material: Material, price: float | None, co2: float | None) -> str:

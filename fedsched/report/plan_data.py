@@ -16,11 +16,12 @@ from fedsched.core.text import counted, one_line
 from fedsched.model.jobs.layout import layout_of, tasks_on_nodes
 from fedsched.model.jobs.uneven import are_uneven, counted_tasks_per_node
 from fedsched.model.power.power_cap import cap_over_time
-from fedsched.model.power.watts import extra_joules, extra_watts, watts_of
+from fedsched.model.power.watts import extra_joules, extra_watts
 from fedsched.model.schedule.closed_spans import numbered
-from fedsched.model.schedule.lost import finished_runs
+from fedsched.model.schedule.node_lanes import rectangles
+from fedsched.model.schedule.node_numbers import by_their_numbers
 from fedsched.model.schedule.off_spans import bands
-from fedsched.model.schedule.power_draw import drawn_off
+from fedsched.model.schedule.power_draw import drawing_of, drawn_off
 from fedsched.model.time.reservations import reserved_nodes
 from fedsched.model.time.signal import CAP, Curve, drawn_over
 from fedsched.plot import shading
@@ -33,8 +34,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fedsched.model.jobs.workload import Workload
-    from fedsched.model.schedule.closed_spans import ClosedSpans
+    from fedsched.model.machine.federation import Federation
+    from fedsched.model.schedule.closed_spans import ClosedSpans, Numbered
+    from fedsched.model.schedule.node_lanes import Lanes
     from fedsched.model.schedule.node_numbers import NodeRuns
     from fedsched.model.schedule.off_spans import OffSpans
     from fedsched.model.schedule.power_draw import Draws
@@ -50,14 +52,31 @@ STRIPS = 4096  # parts of the period in each strip of a thinned plan, at most
 STRIPS_TOGETHER = 200_000  # such parts of all clusters together, at most
 
 
-def individual_jobs(workload: Workload, room: int) -> NDArray[np.bool_] | None:
+def row_blocks(federation: Federation, *, own: bool) -> list[tuple[int, int]]:
+    """Return the blocks of rows of a chart, from the top: a group's index, and how many of its nodes follow.
+
+    Each group is a block. With `own`, nodes are in the order of their own numbers, so a group may have several blocks.
+    """
+    if not own or federation.node_order is None:
+        return [(g, group.count) for g, group in enumerate(federation.groups)]
+    of_node = federation.group_of_node
+    begins = np.flatnonzero(np.diff(of_node, prepend=-1))
+    return [*zip(of_node[begins].tolist(), np.diff(begins, append=of_node.size).tolist(), strict=True)]
+
+
+def work_of(schedule: Schedule) -> NDArray[np.float64]:
+    """Return the node-seconds of each job by its run time; if jobs share nodes, by its share of their cores."""
+    use = getattr(schedule, "use", None)
+    nodes = schedule.workload.tasks if use is None else use.shares.sum(axis=1)
+    return np.asarray(nodes * schedule.workload.runtime, dtype=np.float64)
+
+
+def individual_jobs(work: NDArray[np.float64], room: int) -> NDArray[np.bool_] | None:
     """Return a mask of the jobs that the page keeps individually; None if there are at most `room` jobs: it keeps all.
 
-    Kept are the room // 2 jobs with the most node-seconds; the others are only shaded.
+    Kept are the room // 2 jobs with the most `work`, in node-seconds; the others are only shaded.
     """
-    if len(workload) <= room:
-        return None
-    return shading.largest(workload.tasks * workload.runtime, room // 2)
+    return None if work.size <= room else shading.largest(work, room // 2)
 
 
 def plan_of(
@@ -67,11 +86,13 @@ def plan_of(
     kept: NDArray[np.bool_] | None = None,
     room: int = MOST_DRAWN,
     plans: int = 1,
+    own: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, object]:
     """Return a plan's packed data for the page: start, finish and nodes (ranges of node numbers) of each job.
 
-    Sums, shading, closed and reserved nodes, and signals are in it, too.
+    Sums, shading, closed and reserved nodes, and signals are in it, too. If jobs share nodes, each range also has the
+    cores that its job takes of each node (`low` to before `high`), and its number of tasks there.
 
     Parameters
     ----------
@@ -86,10 +107,17 @@ def plan_of(
         the largest are bars; the others become shading: the share of each cell of a grid that they take.
     plans
         The number of plans that share the page's cells.
+    own
+        Whether nodes have their own numbers, as always if jobs share nodes; else numbers run group by group.
     progress
         Called with (jobs placed on nodes, jobs in all).
     """
-    runs, lost, spans, closed, off, dark = numbered(schedule, progress)
+    found = numbered(schedule, progress)
+    if own and found.job_lanes is None:
+        runs_of_each = (found.jobs, found.lost, found.closed, found.dark)
+        jobs, lost, closed, dark = (by_their_numbers(runs, schedule.federation.node_order) for runs in runs_of_each)
+        found = found._replace(jobs=jobs, lost=lost, closed=closed, dark=dark)
+    own, runs, lanes = own or found.job_lanes is not None, found.jobs, found.job_lanes
     done = ~np.isnan(schedule.finish)
     columns: dict[str, NDArray[Any]] = {
         "start": ticks(np.where(done, schedule.start - schedule.t0, np.nan), tick),
@@ -98,27 +126,37 @@ def plan_of(
     job = np.repeat(np.arange(len(schedule)), runs.pieces)
     if schedule.workload.gear is not None:
         columns["gear"] = schedule.workload.gear.values
+    if lanes is not None:
+        columns |= _places(schedule)
     drawn = done[job]
     about: dict[str, object] = {"sums": sums_of(schedule)}
     if kept is not None or int(drawn.sum()) > 2 * room:
         kept = np.ones(len(schedule), dtype=np.bool_) if kept is None else kept
-        drawn, shade = _thinned(schedule, runs, job, kept, max(room, int(kept.sum())), plans)
-        columns = {name: column[kept] for name, column in columns.items()} | _places(schedule, kept)
+        drawn, shade = _thinned(schedule, found, job, kept, max(room, int(kept.sum())), plans, own)
+        columns = {name: column[kept] for name, column in (columns | _places(schedule)).items()}
         strips = strips_of(schedule, min(STRIPS, max(64, STRIPS_TOGETHER // len(schedule.federation.clusters))))
         columns |= {"shade": shade.pop("shade"), **strips}
         about |= {"thinned": shade | {"jobs": int(done.sum())}}
-    columns |= _closed(schedule, spans, closed, tick) | _lost(schedule, lost, kept, tick)
-    columns |= {} if kept is not None else _off(schedule, tick) | _dark(schedule, off, dark, tick)
+    columns |= _closed(schedule, found.spans, found.closed, tick) | _lost(schedule, found, kept, tick)
+    columns |= {} if kept is not None else _off(schedule, tick) | _dark(schedule, found.off, found.dark, tick)
     last = schedule.t0 + schedule.makespan
-    reserved = [one for one in reserved_nodes(schedule.federation) if one.reservation.begin < last]
+    kept_nodes = reserved_nodes(schedule.federation, own=own)
+    reserved = [one for one in kept_nodes if one.reservation.begin < last]
     columns |= _reserved(schedule, reserved, tick)
     about |= {"signals": curves} if (curves := curves_of(schedule)) else {}
     about |= _cap(schedule)
     about |= {"reservedNames": [one_line(one.reservation.name) for one in reserved]} if reserved else {}
     columns["pieces"] = np.bincount(job[drawn], minlength=len(schedule))[slice(None) if kept is None else kept]
-    columns["first"] = runs.first[drawn]
-    columns["nodes"] = runs.last[drawn] - runs.first[drawn] + 1
+    columns |= _ranges(runs, lanes, drawn)
     return packed(columns) | about
+
+
+def _ranges(runs: NodeRuns, lanes: Lanes | None, which: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
+    """Return columns of the first node and the number of nodes of some ranges; with `lanes`, cores and tasks, too."""
+    columns = {"first": runs.first[which], "nodes": (runs.last - runs.first + 1)[which]}
+    if lanes is not None:
+        columns |= {name: column[which] for name, column in lanes._asdict().items()}
+    return columns
 
 
 def _closed(schedule: Schedule, spans: ClosedSpans, runs: NodeRuns, tick: float) -> dict[str, NDArray[Any]]:
@@ -197,79 +235,91 @@ def _reserved(schedule: Schedule, reserved: Sequence[ReservedNodes], tick: float
     }
 
 
-def _lost(
-    schedule: Schedule, runs: NodeRuns, kept: NDArray[np.bool_] | None, tick: float
-) -> dict[str, NDArray[Any]]:
+def _lost(schedule: Schedule, found: Numbered, kept: NDArray[np.bool_] | None, tick: float) -> dict[str, NDArray[Any]]:
     """Return columns of the kept jobs' runs that lost their nodes: job, times in ticks and nodes, a row for each range.
 
     Return {} if there are none.
     """
-    lost, run = schedule.lost, np.repeat(np.arange(schedule.lost.runs), runs.pieces)
+    lost, run = schedule.lost, np.repeat(np.arange(schedule.lost.runs), found.lost.pieces)
     place = np.arange(len(schedule)) if kept is None else np.where(kept, np.cumsum(kept) - 1, -1)
     drawn = place[lost.job[run]] >= 0
     if not drawn.any():
         return {}
     run = run[drawn]
+    ranges = _ranges(found.lost, found.lost_lanes, drawn)
     return {
         "lostJob": place[lost.job[run]],
         "lostStart": ticks(lost.start[run] - schedule.t0, tick),
         "lostFinish": ticks(lost.end[run] - schedule.t0, tick),
-        "lostFirst": runs.first[drawn],
-        "lostNodes": (runs.last - runs.first + 1)[drawn],
+        **{f"lost{name.capitalize()}": column for name, column in ranges.items()},
     }
 
 
 def _thinned(
-    schedule: Schedule, runs: NodeRuns, job: NDArray[np.int64], kept: NDArray[np.bool_], most: int, plans: int
+    schedule: Schedule,
+    found: Numbered,
+    job: NDArray[np.int64],
+    kept: NDArray[np.bool_],
+    most: int,
+    plans: int,
+    own: bool,
 ) -> tuple[NDArray[np.bool_], dict[str, Any]]:
     """Return a mask of the node ranges that are drawn as bars, about `most` in all, and the shading of the others.
 
     The shading has its levels (0 to 15 for each cell) and its grid. The widest range of each kept job is always a bar.
     """
-    done = ~np.isnan(schedule.finish)
-    nodes = runs.last - runs.first + 1
+    done, runs = ~np.isnan(schedule.finish), found.jobs
+    drawn_as = rectangles(schedule.federation, runs, found.job_lanes)
+    nodes = np.bincount(drawn_as.run, weights=drawn_as.bottom - drawn_as.top, minlength=job.size)
     size = np.where(kept[job] & done[job], nodes * (schedule.finish - schedule.start)[job], -1.0)
     # The widest range of each kept job is always drawn, so that every kept job can be found.
     widest = np.lexsort((nodes, job))[np.cumsum(runs.pieces)[runs.pieces > 0] - 1]
     size[widest] = np.where(size[widest] >= 0, np.inf, -1.0)
     drawn = shading.largest(size, most) & (size >= 0)
-    blocks = [group.count for group in schedule.federation.groups]
+    blocks = [count for _, count in row_blocks(schedule.federation, own=own)]
     rows = max(ROWS, len(blocks))
     grid = shading.Grid.over(blocks, schedule.makespan, rows=rows, columns=COLUMNS)
     columns = max(64, min(COLUMNS, CELLS // plans // grid.first_rows[-1]))
     grid = shading.Grid.over(blocks, schedule.makespan, rows=rows, columns=columns)
-    rest = np.flatnonzero(done[job] & ~drawn)
+    rest = np.flatnonzero((done[job] & ~drawn)[drawn_as.run])
     share = np.zeros((grid.first_rows[-1], columns))
     for at in range(0, rest.size, shading.AT_ONCE):
         some = rest[at : at + shading.AT_ONCE]
-        parts = shading.split(runs.first[some], runs.last[some], blocks)
-        of = job[some[parts.run]]
+        parts = shading.split(drawn_as.top[some], drawn_as.bottom[some], blocks)
+        of = job[drawn_as.run[some[parts.run]]]
         share += shading.shares(grid, parts, schedule.start[of] - schedule.t0, schedule.finish[of] - schedule.t0)
     shade = np.rint(np.minimum(share, 1.0) * (LEVELS - 1)).astype(np.uint8)
     about = {"columns": columns, "firstRows": grid.first_rows, "nodes": grid.nodes, "seconds": grid.seconds}
-    return drawn, about | {"shade": shade.ravel(), "bars": int(drawn.sum())}
+    return drawn, about | {"shade": shade.ravel(), "bars": int(np.isin(drawn_as.run, np.flatnonzero(drawn)).sum())}
 
 
-def _places(schedule: Schedule, kept: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
-    # How many nodes each kept job has on each cluster: not all of its bars may be drawn.
-    clusters = np.array(schedule.federation.group_cluster)
-    return {
-        f"on{k}": schedule.counts[:, clusters == k].sum(axis=1)[kept] for k in range(len(schedule.federation.clusters))
-    }
+def _places(schedule: Schedule) -> dict[str, NDArray[Any]]:
+    # How many nodes each job has on each cluster: not all of its bars may be drawn, and a node may have several.
+    cluster = np.array(schedule.federation.group_cluster)
+    if (use := getattr(schedule, "use", None)) is None:
+        columns = [schedule.counts[:, cluster == k].sum(axis=1) for k in range(len(schedule.federation.clusters))]
+    else:
+        of_row = cluster[schedule.federation.group_of_node[use.node]]
+        columns = [
+            np.bincount(use.job[of_row == k], minlength=len(schedule)) for k in range(len(schedule.federation.clusters))
+        ]
+    return {f"on{k}": column for k, column in enumerate(columns)}
 
 
-def thinned_in_words(workload: Workload, kept: NDArray[np.bool_] | None, about: dict[str, Any]) -> str:
-    """Return one or two sentences for readers on which jobs of a plan are drawn as bars and which are shading."""
+def thinned_in_words(work: NDArray[np.float64], kept: NDArray[np.bool_] | None, about: dict[str, Any]) -> str:
+    """Return one or two sentences for readers on which jobs of a plan are drawn as bars and which are shading.
+
+    `work` has the node-seconds of each job.
+    """
     cell = f"a cell of {duration(about['seconds'])} by {counted(about['nodes'], 'node')}"
     where = f"in {about['bars']:,} bars; what is smaller is shading, {cell}, where the zoom ends"
     if kept is None:
-        jobs = f"{counted(len(workload), 'job')} {'is' if len(workload) == 1 else 'are'}"
+        jobs = f"{counted(work.size, 'job')} {'is' if work.size == 1 else 'are'}"
         return f"{jobs} drawn {where}. Every sum is of all of it"
-    work = workload.tasks * workload.runtime
     part = share(float(work[kept].sum() / work.sum()))
     others = number(float(work[~kept].max()) / 3600.0)
     return (
-        f"Of {len(workload):,} jobs the {int(kept.sum()):,} of most node-hours, {part} of the work, are drawn, listed "
+        f"Of {work.size:,} jobs the {int(kept.sum()):,} of most node-hours, {part} of the work, are drawn, listed "
         f"and found one by one, {where}. The other jobs, of at most {others} node-hours each, are shading alone; "
         "every sum is of all jobs"
     )
@@ -309,9 +359,9 @@ def sums_of(schedule: Schedule) -> dict[str, object]:
     """
     groups = schedule.federation.groups
     until = schedule.makespan
-    runs, off = finished_runs(schedule), drawn_off(schedule)
+    (runs, watts), off = drawing_of(schedule), drawn_off(schedule)
     seconds = (runs.end - np.maximum(runs.start, schedule.t0)) @ runs.counts
-    beyond = extra_joules(watts_of(schedule.workload, groups), groups, runs, schedule.t0)
+    beyond = extra_joules(watts, groups, runs, schedule.t0)
     clusters = []
     for k, cluster in enumerate(schedule.federation.clusters):
         here = [g for g, of in enumerate(schedule.federation.group_cluster) if of == k]
@@ -348,8 +398,8 @@ def power_of(schedule: Schedule, groups: list[int], off: Draws) -> tuple[NDArray
 
     The groups, given by index, make up whole clusters. `off` has the watts that switching nodes off adds or saves.
     """
-    known, runs = schedule.federation.groups, finished_runs(schedule)
-    extra = (runs.counts * extra_watts(watts_of(schedule.workload, known), known, runs.job))[:, groups].sum(axis=1)
+    runs, own = drawing_of(schedule)
+    extra = (runs.counts * extra_watts(own, schedule.federation.groups, runs.job))[:, groups].sum(axis=1)
     mine = np.isin(off.cluster, [schedule.federation.group_cluster[g] for g in groups])
     start, end = np.concatenate([runs.start, off.begin[mine]]), np.concatenate([runs.end, off.end[mine]])
     watts = np.concatenate([extra, off.watts[mine]])

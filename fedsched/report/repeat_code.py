@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.engine.sharing import NodeSharing
 from fedsched.model.machine.federation import Federation
 from fedsched.model.reading import CLAIRVOYANT, Reading
 from fedsched.model.schedule.metrics import NAMES
@@ -43,11 +44,14 @@ def python_of(material: Material) -> str:
     lines = ["import fedsched as fs", "", *_problem_code(material.workload, material.federation)]
     if result is not None:
         options = [f"{name}={value!r}" for name, value in _options(result).items()]
+        options += _sharing_code(result.settings.sharing)
         call = ",\n    ".join(["workload", "cluster", *options])
         return "\n".join([*lines, f"result = fs.optimize(\n    {call},\n)", 'result.report("report.html")'])
     for schedule in schedules:
-        policy, _, placement = schedule.policy.partition(" on ")
+        sharing = _sharing_of(schedule)
+        policy, _, placement = schedule.policy.removesuffix(f", {sharing}").partition(" on ")
         options = [f"placement={placement!r}"] if placement else []
+        options += _sharing_code(sharing)
         options += [f"{word}={value!r}" for word, value in schedule.reading.beside(Reading()).items()]
         lines.append(f"schedule = fs.simulate({', '.join(['workload', 'cluster', repr(policy), *options])})")
     return "\n".join([*lines, 'schedule.report("report.html")'])
@@ -95,6 +99,18 @@ def _problem_code(workload: Workload, federation: Federation) -> list[str]:
     return [f"workload = {_workload_code(workload)}", f"cluster = {_federation_code(federation)}"]
 
 
+def _sharing_of(schedule: Schedule) -> NodeSharing | None:
+    return getattr(schedule, "sharing", None)
+
+
+def _sharing_code(sharing: NodeSharing | None) -> list[str]:
+    """Return the argument sharing= of a Python call; [] if jobs do not share nodes."""
+    if sharing is None:
+        return []
+    usual = sharing == NodeSharing(choice=sharing.choice)
+    return [f"sharing={sharing.choice!r}" if usual else f"sharing=fs.{sharing!r}"]
+
+
 def _has_policy(schedule: Schedule) -> bool:
     """Return whether a schedule was made by a policy of a known name."""
     return is_policy(schedule.policy.partition(" on ")[0])
@@ -117,6 +133,9 @@ def command_of(result: Result) -> str:
             words.append(option)
         else:
             words += [option, str(value)]
+    if (sharing := result.settings.sharing) is not None:
+        words += ["--sharing", sharing.choice]
+        words += ["--reservation", sharing.reservation] if sharing.reservation != NodeSharing().reservation else []
     return shlex.join([*words, "--save", "result.json"]) + "\n" + "fedsched report result.json --out report.html"
 
 
@@ -202,7 +221,8 @@ def _options(result: Result) -> dict[str, object]:
     if set(result.objectives) <= set(NAMES) and result.weights != Objectives(result.objectives).weights:
         given["weights"] = result.weights
     policies = tuple(baseline.policy for baseline in result.baselines)
-    usual, asked = {*usual_baselines(len(result.workload))}, (*policies, *result.refused)
+    usual = {*usual_baselines(len(result.workload), shared=settings.sharing is not None)}
+    asked = (*policies, *result.refused)
     if not ({*asked} <= usual <= {*asked, *result.left_out}):
         given["baselines"] = asked  # the search begins with their plans
     if settings.submits == "keep" and settings.t0 not in (None, float(result.workload.submit.min())):

@@ -162,10 +162,10 @@ def _bar(gain: float) -> Markup:
 def facts(material: Material) -> str:
     """Return an HTML table of what was scheduled: workload, what is not modelled or assumed, method and reading."""
     workload, result = material.workload, material.result
-    jobs = counted(len(workload), "job")
+    jobs, unit = counted(len(workload), "job"), "task" if material.shared else "node"
     if len(workload):
         least, most = int(workload.tasks.min()), int(workload.tasks.max())
-        jobs += f", {counted(most, 'node')} each" if least == most else f", {least:,} to {most:,} nodes each"
+        jobs += f", {counted(most, unit)} each" if least == most else f", {least:,} to {most:,} {unit}s each"
     rows = [("workload", f"{workload.name}: {jobs}")]
     if workload.history:
         rows.append(("made by", ", ".join(workload.history)))
@@ -174,7 +174,10 @@ def facts(material: Material) -> str:
         rows.append(("cleaning", f"{workload.cleaning}{part}"))
     if (log := workload.recorded) is not None:
         rows.append(("recorded", str(log)))
-    if facts := unmodelled(workload, material.federation):
+    facts = unmodelled(workload, material.federation)
+    if material.shared:
+        facts = tuple(dict.fromkeys(fact for schedule in material.schedules for fact in schedule.unmodelled))
+    if facts:
         rows.append(("not modelled", "; ".join(facts)))
     if facts := assumptions(material.federation, workload):
         rows.append(("assumed", "; ".join(facts)))

@@ -36,8 +36,11 @@ def test_the_command_line_shares_nodes(files: Path, call: Callable[..., Any]) ->
     use = read_node_use(out, fs.read(files / "jobs.csv"), machine)
     use.verify()
     assert use.start.tolist() == [0, 0, 5]
+    status, _, said = call(*line, "--sharing", "first", "--gantt", files / "a.svg", "--out", files / "a.evalys.csv")
+    assert status == 0
+    assert "a bar's height" in (files / "a.svg").read_text(encoding="utf-8")
+    assert "jobs share nodes here; the file names the nodes of each job whole" in said
     for words, told in (
-        (("--sharing", "first", "--gantt", files / "a.svg"), "--gantt"),
         (("--reservation", "nodes"), "--reservation nodes goes with --sharing"),
         (("--policy", "rolling", "--sharing", "first"), "'memetic' plans whole nodes"),
         (("--policy", "slurm", "--sharing", "first"), "--sharing first is not how slurm chooses nodes; give block"),
@@ -61,14 +64,32 @@ def test_a_search_shares_nodes(files: Path, call: Callable[..., Any]) -> None:
     words = ("--federation", files / "m.toml", "--evaluations", "60")
     status, said, errors = call("optimize", "--scenario", files / "s.toml", *words)
     assert (status, "shared nodes (best)" in said, "[policy]" in errors) == (0, True, False)
+    for what in ("all", "front", "gantt"):
+        assert call("plot", saved, "--what", what, "--out", files / f"{what}.svg")[0] == 0
+    assert call("report", saved, "--out", files / "saved.html")[0] == 0
+    page = (files / "saved.html").read_text(encoding="utf-8")
+    assert "--sharing pack --reservation nodes" in page
     for words, told in (
-        (("--sharing", "first", "--gantt", files / "a.svg"), "--gantt"),
         (("--reservation", "nodes"), "--reservation nodes goes with --sharing"),
         (("--sharing", "first", "--method", "sa"), "whole nodes"),
     ):
         status, _, errors = call(*line, *words)
         assert status == 2
         assert told in " ".join(errors.split())
+
+
+def test_a_report_shares_nodes(files: Path, call: Callable[..., Any]) -> None:
+    """Tests that report --sharing simulates shared nodes, as does a scenario's policy, and says how to repeat it."""
+    line, out = ["report", files / "jobs.csv", "--federation", files / "m.toml"], files / "r.html"
+    assert call(*line, "--policy", "fcfs", "--policy", "easy", "--sharing", "best", "--out", out)[0] == 0
+    page = out.read_text(encoding="utf-8")
+    assert "--sharing best" in page
+    (files / "s.toml").write_text('[log]\nfile = "jobs.csv"\n[policy]\nname = "fcfs"\nsharing = "pack"\n')
+    words = ("--scenario", files / "s.toml", "--federation", files / "m.toml", "--out", out)
+    assert call("report", *words)[0] == 0
+    assert "shared nodes (pack)" in out.read_text(encoding="utf-8")
+    status, _, error = call(*line, "--reservation", "nodes", "--out", out)
+    assert (status, "--reservation nodes goes with --sharing" in error) == (2, True)
 
 
 @pytest.mark.parametrize("words", [("twin", "replay", "day"), ("twin", "report", "day")])

@@ -169,6 +169,7 @@ def test_of_several_clusters_it_is_one() -> None:
     assert [(group.count, group.nodes) for group in both.groups] == [(3, "0-1,3"), (1, "2"), (2, "0,3"), (2, "1-2")]
     assert one.groups.tolist() == [False, True, True, False]
     assert [(kept.first, kept.nodes) for kept in reserved_nodes(both)] == [(3, 3)]  # as charts count, group by group
+    assert [(kept.first, kept.nodes) for kept in reserved_nodes(both, own=True)] == [(2, 1), (4, 1), (7, 1)]
     schedule = fs.simulate(jobs((0, 3, 10, "course")), both)
     assert schedule.start.tolist() == [100.0]
     assert schedule.counts.tolist() == [[0, 1, 2, 0]]

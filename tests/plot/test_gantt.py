@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from matplotlib.figure import Figure
 import fedsched as fs
 from fedsched.generate import lublin
 from fedsched.model.schedule.lost import finished_runs
-from fedsched.plot import gantt
+from fedsched.plot import gantt, load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -231,3 +232,83 @@ def test_jobs_that_touch_differ_in_colour() -> None:
             same += (beside or above) and colour == other
     assert touching > 400
     assert same == 0
+
+
+def shared(jobs: int = 40, nodes: int = 6) -> fs.Schedule:
+    """Return jobs that share nodes of 8 cores, some of them exclusive."""
+    draw = np.random.default_rng(4)
+    workload = fs.Workload(
+        submit=np.sort(draw.integers(0, 3000, jobs)), tasks=draw.choice([1, 2, 5], jobs),
+        runtime=draw.integers(60, 900, jobs), demand={"cpu": draw.choice([1, 3, 4], jobs)},
+        layout={"exclusive": (draw.random(jobs) < 0.2).astype(int)},
+    )  # fmt: skip
+    return fs.simulate(workload, fs.NodeGroup(nodes, resources={"cpu": 8}), "easy", sharing="first")
+
+
+def boxes_of(axes: Any) -> list[tuple[float, float, float, float]]:
+    """Return left, right, top and bottom of each bar of a chart."""
+    paths = [path for bars in axes.collections if isinstance(bars, PolyCollection) for path in bars.get_paths()]
+    return [(box.x0, box.x1, box.y0, box.y1) for box in (path.get_extents() for path in paths)]
+
+
+def test_bars_of_shared_nodes_cover_their_share() -> None:
+    """Bars are as high as their jobs' shares of cores, do not overlap, and cover the busy node-seconds."""
+    made = shared()
+    axes = made.plot()
+    unit, _ = gantt.time_unit(made.makespan)
+    boxes = boxes_of(axes)
+    area = sum((right - left) * (bottom - top) for left, right, top, bottom in boxes) * unit
+    assert area == pytest.approx(made.metrics().utilisation * made.makespan * made.federation.nodes)
+    for i, (left, right, top, bottom) in enumerate(boxes):
+        for other in boxes[:i]:
+            beside = right <= other[0] + 1e-9 or other[1] <= left + 1e-9
+            assert beside or bottom <= other[2] + 1e-9 or other[3] <= top + 1e-9
+    assert "a bar's height is its job's share of the node's cores" in axes.get_title(loc="left")
+    assert [text.get_text() for text in axes.get_yticklabels(minor=True)] == ["0", "1", "2", "3", "4", "5"]
+
+
+def test_bars_that_touch_differ_in_colour() -> None:
+    """Bars beside each other on a node, or one after the other, have different colours if eight colours suffice."""
+    axes = shared().plot()
+    bars = [
+        (*boxes, tuple(colour))
+        for one in axes.collections if isinstance(one, PolyCollection)
+        for boxes, colour in zip(boxes_of(SimpleNamespace(collections=[one])), one.get_facecolor(), strict=True)
+    ]  # fmt: skip
+    touching = alike = 0
+    for i, (left, right, top, bottom, colour) in enumerate(bars):
+        for other in bars[:i]:
+            if abs(bottom - other[2]) < 1e-9 or abs(top - other[3]) < 1e-9:
+                beside = left < other[1] - 1e-9 and other[0] < right - 1e-9
+                touching += beside
+                alike += beside and colour == other[4]
+    assert touching > 20
+    assert alike < touching / 5  # the parts of one job, and little else
+
+
+def test_shared_nodes_can_be_saved(tmp_path: Path) -> None:
+    """Equal schedules give equal bytes; the power beneath holds the schedule's energy; bars may be shading."""
+    for name in ("a.svg", "b.svg", "c.png"):
+        shared().gantt(tmp_path / name)
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+    made = shared()
+    power = made.power()
+    assert (np.diff(power.times) * power.total[:-1]).sum() == pytest.approx(made.metrics().energy)
+
+
+def test_many_bars_of_shared_nodes_are_shading(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of too many bars the largest are drawn; the chart of more nodes has neither lines between them nor numbers."""
+    monkeypatch.setattr(gantt, "MOST_BARS", 10)
+    axes = shared(nodes=70).plot()
+    assert len(boxes_of(axes)) == 10
+    assert len(axes.images) == 1
+    assert "the 10 largest of" in axes.get_title(loc="left")
+    assert not axes.get_yticklabels(minor=True)
+
+
+def test_watts_of_clusters_follow_the_share_of_cores() -> None:
+    """The stacked power of jobs that share nodes is that of their shares of cores, not of their tasks."""
+    group = fs.NodeGroup(1, resources={"cpu": 8}, busy_watts=180.0, idle_watts=100.0)
+    jobs = fs.Workload(submit=[0, 0], tasks=[4, 2], runtime=[60, 60])
+    axes = load.power(fs.simulate(jobs, group, "fcfs", sharing="first"))
+    assert max(path.get_extents().y1 for path in axes.collections[0].get_paths()) == pytest.approx(160.0)

@@ -20,7 +20,7 @@ def test_cells_hold_what_the_bars_take(seed: int) -> None:
     last = np.minimum(first + rng.integers(0, 9, 40), 17)
     begin = rng.uniform(0, 50, 40)
     end = begin + rng.uniform(0, 10, 40)
-    parts = shading.split(first, last, blocks)
+    parts = shading.split(first, last + 1, blocks)
     found = shading.shares(grid, parts, begin[parts.run], end[parts.run])
     starts = np.concatenate([[0], np.cumsum(blocks)])
     row = 0
@@ -41,7 +41,7 @@ def test_cells_hold_what_the_bars_take(seed: int) -> None:
 
 def test_runs_are_cut_where_blocks_begin() -> None:
     """A run over three blocks is three parts, one that ends with its block is one."""
-    parts = shading.split(np.array([3, 0, 4]), np.array([9, 3, 4]), (4, 2, 4))
+    parts = shading.split(np.array([3, 0, 4]), np.array([10, 4, 5]), (4, 2, 4))
     assert parts == Parts(
         *(pytest.approx(column) for column in ([0, 0, 0, 1, 2], [0, 1, 2, 0, 1], [3, 0, 0, 0, 0], [1, 2, 4, 4, 1]))
     )

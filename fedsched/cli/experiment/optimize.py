@@ -124,7 +124,6 @@ def command(
         check_input(checkpoint)
     groups.say_unused(scenario, asked, "optimize", used=("sharing", "reservation"))
     shared = groups.sharing_of(asked.policy, sharing, reservation)
-    groups.refuse_chart(shared, gantt)
     workload = load_workload(asked.jobs, asked.seed)
     if put_off is not None:
         from fedsched.model.constraints.slack import parse_slack

@@ -29,6 +29,7 @@ from fedsched.model.reading import USUAL
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fedsched.engine.sharing import NodeSharing
     from fedsched.model.jobs.workload import Workload
     from fedsched.report import Material
     from fedsched.study.scenario import PolicyChoice, Scenario
@@ -47,6 +48,8 @@ def command(
     machine: groups.Machine = groups.MACHINE,
     reading: groups.WholeReading = groups.WHOLE_READING,
     policy: tuple[str, ...] = (),
+    sharing: options.Sharing = None,
+    reservation: options.Reservation = None,
     title: Annotated[str, Parameter(group=options.OUTPUT)] = "",
     price: Annotated[float | None, Parameter(group=options.OUTPUT)] = None,
     co2: Annotated[float | None, Parameter(group=options.OUTPUT)] = None,
@@ -77,12 +80,15 @@ def command(
     from fedsched.optimize.result import Result
     from fedsched.optimize.result.printed import from_file
     from fedsched.report import of_result, write
+    from fedsched.study.scenario import PolicyChoice
 
     check_output(out, (".html", ".htm"), what="a report")
     check_apart((source, scenario, *machine.files), {"--out": out})
     repeat = ""
     given = [*log.given(), *machine.given(), *reading.given()]
     given += ["policy"] * bool(policy) + ["scenario"] * (scenario is not None)
+    shares = {name: word for name, word in (("sharing", sharing), ("reservation", reservation)) if word is not None}
+    given += shares
     if source is not None and _is_result(source):
         if given and given != ["from"]:
             what = f"{source}: a saved result has its own jobs and nodes"
@@ -93,8 +99,9 @@ def command(
         asked = groups.scenario_of(scenario, source, log=log, machine=machine, reading=reading, usual=USUAL)
         workload = load_workload(asked.jobs, asked.seed)
         policies = policy or ((asked.policy,) if scenario is not None else ("easy",))
-        material = _simulated(workload, asked, policies)
-        words = {"scenario": scenario} | machine.given() | log.given() | reading.given()
+        shared = groups.sharing_of(PolicyChoice() if policy else asked.policy, sharing, reservation)
+        material = _simulated(workload, asked, policies, shared)
+        words = {"scenario": scenario} | machine.given() | log.given() | reading.given() | shares
         words["policy"] = policy or (() if scenario is not None else ("easy",))
         repeat = repeat_command("report", source, words, out)
     with progress_bar("page") as progress:
@@ -128,7 +135,9 @@ def _is_result(source: Path) -> bool:
     return not all(re.search(rf'"{key}"\s*:', text) for key in ("jobs", "profiles"))
 
 
-def _simulated(workload: Workload, asked: Scenario, policies: Sequence[str | PolicyChoice]) -> Material:
+def _simulated(
+    workload: Workload, asked: Scenario, policies: Sequence[str | PolicyChoice], sharing: NodeSharing | None
+) -> Material:
     from fedsched.report import of_schedules
     from fedsched.simulate import simulate
 
@@ -137,7 +146,7 @@ def _simulated(workload: Workload, asked: Scenario, policies: Sequence[str | Pol
     for policy in policies:
         label, rules = (policy, policy) if isinstance(policy, str) else (policy.name, policy.policy(seed=asked.seed))
         with progress_bar(label) as progress:
-            schedule = simulate(workload, cluster, rules, reading=asked.reading, progress=progress)
+            schedule = simulate(workload, cluster, rules, sharing=sharing, reading=asked.reading, progress=progress)
         if not schedule.complete:
             raise KeyboardInterrupt  # a report on part of a run would mislead
         schedules.append(schedule)

@@ -111,7 +111,6 @@ def command(
         sharing = asked[0].policy.shared
     except NotOfPolicyError as error:
         raise NotTakenError(error.fields[:1], error.told(option)) from None
-    groups.refuse_chart(sharing, gantt)
     runs: list[Run] = []
     for one, label in zip(asked, _labels(asked), strict=True):
         workload = load_workload(one.jobs, one.seed, announced=json)  # otherwise print_metrics says it

@@ -409,12 +409,6 @@ def sharing_of(
         raise NotTakenError(error.fields[:1], error.told(option)) from None
 
 
-def refuse_chart(sharing: NodeSharing | None, gantt: Path | None) -> None:
-    """Raise NotTakenError if a Gantt chart is asked for and jobs share nodes."""
-    if sharing is not None and gantt is not None:
-        raise NotTakenError(("gantt",), f"--gantt {gantt} is not supported with --sharing yet; leave one of them out.")
-
-
 def files_read(file: Path | None, *scenarios: parts.Scenario) -> list[str]:
     """Return the paths of all files that scenarios read, and first that of the scenario file, if there is one."""
     return [*([] if file is None else [str(file)]), *(source for one in scenarios for source in one.sources)]

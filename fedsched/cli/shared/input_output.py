@@ -331,6 +331,8 @@ def write_schedule(schedule: Schedule, path: Path) -> None:
     match check_output(path, PLAN_FORMATS):
         case ".csv" if ".evalys" in path.suffixes:
             schedule.to_evalys(path)
+            if getattr(schedule, "shares_nodes", False):
+                say(f"fedsched: {path}: jobs share nodes here; the file names the nodes of each job whole.", err=True)
         case ".csv":
             schedule.to_csv(path)
         case ".swf":

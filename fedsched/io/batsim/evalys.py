@@ -29,7 +29,8 @@ def write_jobs(schedule: Schedule, path: str | PathLike[str]) -> None:
     """Write a CSV file with one row for each finished job; node numbers count from 0 and are written as `0-3 5`.
 
     Energy, in joules, is that of the job's nodes while it runs. Jobs that were killed at their estimate did not
-    succeed.
+    succeed. The file cannot say that jobs share nodes: then a node is in the set of each of its jobs, the requested
+    number is that of the job's nodes, energy is that of the job's share of them, and `metadata` has this share.
 
     Parameters
     ----------
@@ -48,8 +49,9 @@ def write_jobs(schedule: Schedule, path: str | PathLike[str]) -> None:
     done = np.flatnonzero(~np.isnan(schedule.finish))
     if done.size == 0:
         raise ScheduleError(f"Cannot write {path}: no job of the schedule has finished.")
-    groups = schedule.federation.groups
-    watts = (schedule.counts * drawn_watts(watts_of(w, groups), groups, np.arange(len(w)))).sum(axis=1)
+    groups, use = schedule.federation.groups, getattr(schedule, "use", None)
+    shares = schedule.counts if use is None else use.shares
+    watts = (shares * drawn_watts(watts_of(w, groups), groups, np.arange(len(w)))).sum(axis=1)
     killed = (w.runtime > w.estimate) & schedule.kill_at_estimate
     nodes = schedule.node_numbers()
     with atomic_text(path) as out:
@@ -57,14 +59,14 @@ def write_jobs(schedule: Schedule, path: str | PathLike[str]) -> None:
         rows.writerow(COLUMNS)
         for j in done.tolist():
             submit, start, finish = float(w.submit[j]), float(schedule.start[j]), float(schedule.finish[j])
-            run = finish - start
+            run, hosts = finish - start, sum(last - first + 1 for first, last in nodes[j])
             rows.writerow(
                 (
                     int(w.id[j]),
                     escaped(w.name),
                     f"delay{float(w.runtime[j])!r}",
                     submit,
-                    int(w.tasks[j]),
+                    int(w.tasks[j]) if use is None else hosts,
                     float(w.estimate[j]),
                     int(not killed[j]),
                     "COMPLETED_WALLTIME_REACHED" if killed[j] else "COMPLETED_SUCCESSFULLY",
@@ -76,7 +78,7 @@ def write_jobs(schedule: Schedule, path: str | PathLike[str]) -> None:
                     (finish - submit) / run if run > 0 else 1.0,
                     interval_set(nodes[j]),
                     float(watts[j]) * run,
-                    "",
+                    "" if use is None else f"share of its nodes: {float(shares[j].sum()):.6g} of {hosts}",
                 )
             )
 

@@ -58,7 +58,8 @@ class ScheduleConvenience(ReportConvenience):
     def to_frame(self: Schedule) -> Any:
         """Return a table with one row per job: id, submit, tasks, times, wait and nodes of each group.
 
-        The times are run time, estimate, start and finish. Promises and delays are added if the schedule has them.
+        The times are run time, estimate, start and finish. Promises and delays are added if the schedule has them. If
+        jobs share nodes, the table has a job's tasks on each group: `nodes_of` names its nodes.
 
         Returns
         -------
@@ -83,7 +84,10 @@ class ScheduleConvenience(ReportConvenience):
         write_swf_of(self, path)
 
     def to_evalys(self: Schedule, path: str | PathLike[str]) -> None:
-        """Write the file `jobs.csv` of Batsim, which the tool evalys reads, with every job's node numbers."""
+        """Write the file `jobs.csv` of Batsim, which the tool evalys reads, with every job's node numbers.
+
+        The file has whole nodes: a node that jobs share is named for each of them.
+        """
         from fedsched.io.batsim.evalys import write_jobs
 
         write_jobs(self, path)

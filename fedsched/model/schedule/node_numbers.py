@@ -134,12 +134,16 @@ def by_their_numbers(runs: NodeRuns, order: NDArray[np.int64] | None) -> NodeRun
     length = runs.last - runs.first + 1
     job = np.repeat(np.repeat(np.arange(runs.pieces.size), runs.pieces), length)
     within = np.arange(length.sum()) - np.repeat(np.cumsum(length) - length, length)
-    node = order[np.repeat(runs.first, length) + within]
+    return runs_of_nodes(job, order[np.repeat(runs.first, length) + within], runs.pieces.size)
+
+
+def runs_of_nodes(job: NDArray[np.int64], node: NDArray[np.int64], jobs: int) -> NodeRuns:
+    """Return the nodes of `jobs` jobs, given as pairs of a job's row and a node, as runs of neighbouring numbers."""
     by_node = np.lexsort((node, job))
     job, node = job[by_node], node[by_node]
     begins = np.flatnonzero((np.diff(job, prepend=-1) != 0) | (np.diff(node, prepend=-2) != 1))
-    ends = np.append(begins[1:], node.size) - 1
-    return NodeRuns(np.bincount(job[begins], minlength=runs.pieces.size), node[begins], node[ends])
+    ends = np.append(begins[1:], node.size)[: begins.size] - 1
+    return NodeRuns(np.bincount(job[begins], minlength=jobs), node[begins], node[ends])
 
 
 def number_nodes(

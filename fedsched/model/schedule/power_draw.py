@@ -143,8 +143,8 @@ def _always_on(runs: RunTable, federation: Federation, watts: Floats, t0: float)
     )
 
 
-def _drawing(schedule: Schedule) -> tuple[RunTable, Floats]:
-    # The runs with their nodes of each group, and each node's watts under each job.
+def drawing_of(schedule: Schedule) -> tuple[RunTable, Floats]:
+    """Return all ended runs with their nodes of each group, or shares of them, and each node's watts under each job."""
     if (by_shares := getattr(schedule, "drawing", None)) is not None:  # for shared nodes
         runs, watts = by_shares()
         return runs, watts
@@ -153,7 +153,7 @@ def _drawing(schedule: Schedule) -> tuple[RunTable, Floats]:
 
 def power_of(schedule: Schedule) -> Power:
     """Return the watts that each cluster of a schedule draws over time, from t0 to the last end."""
-    runs, watts = _drawing(schedule)
+    runs, watts = drawing_of(schedule)
     used = used_by(runs, schedule.federation, watts, schedule.t0, schedule.promises)
     return _over_time(used.draws, len(schedule.federation.clusters))
 
@@ -211,7 +211,7 @@ def power_measures(schedule: Schedule, row: Metrics) -> dict[str, float]:
     federation = schedule.federation
     if (not federation.signals and federation.power is None) or row.makespan != row.makespan:
         return {}
-    runs, watts = _drawing(schedule)
+    runs, watts = drawing_of(schedule)
     return Pricing(federation).measures(
         runs, watts, schedule.t0, row.energy, row.idle_energy, promises=schedule.promises
     )

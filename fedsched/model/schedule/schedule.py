@@ -360,7 +360,8 @@ class Schedule(Read, ScheduleConvenience):
     def node_numbers(self) -> list[Intervals]:
         """Return the nodes of every job as (first, last) intervals of node numbers, both included.
 
-        Each job takes the lowest free numbers of each group. Numbers run through the clusters in order.
+        Each job takes the lowest free numbers of each group. Numbers run through the clusters in order. If jobs share
+        nodes, these are the nodes that the simulation chose, and a node may be in the intervals of several jobs.
         """
         from fedsched.model.schedule.closed_spans import own_numbers
 

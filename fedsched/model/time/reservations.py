@@ -71,7 +71,7 @@ def _belongs_to(downtime: Downtime, name: str) -> bool:
 class ReservedNodes(NamedTuple):
     """A range of neighbouring nodes that a reservation keeps: its first node, and the number of nodes.
 
-    Nodes are numbered through the federation, group by group.
+    Nodes are numbered through the federation: see `reserved_nodes`.
     """
 
     reservation: Reservation
@@ -79,16 +79,17 @@ class ReservedNodes(NamedTuple):
     nodes: int
 
 
-def reserved_nodes(federation: Federation) -> list[ReservedNodes]:
-    """Return the ranges of neighbouring nodes that the federation's reservations keep."""
-    firsts = np.cumsum([0, *(group.count for group in federation.groups)])
+def reserved_nodes(federation: Federation, *, own: bool = False) -> list[ReservedNodes]:
+    """Return the ranges of neighbouring nodes that the federation's reservations keep.
+
+    `own`: by the nodes' own numbers, which run through the clusters in order, whatever the nodes' groups.
+    """
+    of_node = federation.group_of_node
+    of_node = of_node if own else np.sort(of_node)
     found: list[ReservedNodes] = []
     for one in reservations_of(federation):
-        edges = np.flatnonzero(np.diff([0, *one.groups.astype(int), 0]))
-        found += [
-            ReservedNodes(one, int(firsts[begin]), int(firsts[end] - firsts[begin]))
-            for begin, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
-        ]
+        edges = np.flatnonzero(np.diff([0, *one.groups[of_node].astype(int), 0])).tolist()
+        found += [ReservedNodes(one, begin, end - begin) for begin, end in zip(edges[::2], edges[1::2], strict=True)]
     return found
 
 

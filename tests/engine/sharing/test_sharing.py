@@ -199,8 +199,6 @@ def test_the_check_finds_what_is_wrong() -> None:
         late.verify()
     with pytest.raises(ScheduleError, match="utilisation is given as"):
         schedule.verify(claimed=replace(schedule.metrics(), utilisation=0.5))
-    with pytest.raises(ScheduleError, match="jobs share nodes, so no job has whole nodes"):
-        schedule.node_numbers()
     with pytest.raises(ScheduleError, match="made of another's columns"):
         _ = SharedSchedule(**columns).use
 

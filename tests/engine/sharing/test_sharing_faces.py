@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.core.errors import ConfigError, ScheduleError
+from fedsched.core.errors import ConfigError
 from fedsched.study.scenario import Scenario
 from fedsched.study.study_case import case_of
 
@@ -43,13 +44,24 @@ def test_a_scenario_shares_nodes(files: Path) -> None:
         Scenario.load(path)
 
 
-def test_no_picture_shows_nodes_that_nobody_has(files: Path) -> None:
-    """Tests that charts and exports of node numbers are refused rather than wrong."""
+def test_exports_name_the_nodes_that_jobs_share(files: Path) -> None:
+    """Tests that Batsim's table has each job's nodes whole, its share of them beside, and its share of the energy."""
     workload = fs.read(files / "jobs.csv")
     schedule = fs.simulate(workload, fs.read_federation(files / "m.toml"), "fcfs", sharing="first")
-    for write, name in ((schedule.gantt, "a.svg"), (schedule.report, "a.html"), (schedule.to_evalys, "a.evalys.csv")):
-        with pytest.raises(ScheduleError, match="share nodes"):
-            write(files / name)
+    schedule.to_evalys(files / "a.evalys.csv")
+    with (files / "a.evalys.csv").open(encoding="utf-8", newline="") as lines:
+        rows = [*csv.DictReader(lines)]
+    assert [row["allocated_resources"] for row in rows] == ["0", "0", "0-1"]
+    assert [row["requested_number_of_resources"] for row in rows] == ["1", "1", "2"]
+    assert [row["metadata"] for row in rows] == [
+        "share of its nodes: 0.5 of 1", "share of its nodes: 0.5 of 1", "share of its nodes: 1.5 of 2"
+    ]  # fmt: skip
+    energy = sum(float(row["consumed_energy"]) for row in rows)
+    assert energy == pytest.approx(schedule.metrics().busy_energy)
+    assert schedule.node_numbers() == [((0, 0),), ((0, 0),), ((0, 1),)]
+    table = schedule.to_frame()
+    assert list(table["tasks:m"]) == [2, 1, 3]
+    assert not [name for name in table if str(name).startswith("nodes:")]
 
 
 def test_what_is_stranded_is_free_beside_nothing_left() -> None:
