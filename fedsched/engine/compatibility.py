@@ -221,7 +221,6 @@ FEATURES = {
     "t0": Feature("another begin (t0=)", "leave t0= out"),
     "packages": Feature("packages", "leave package= out"),
     "deadlines": Feature("deadlines", "leave deadline= out"),
-    "initial plans": Feature("initial plans (initial=)", "leave initial= out"),
     "shared nodes": Feature("node sharing (sharing=)", "leave sharing= out"),
     "policies that bind": Feature("policies that choose nodes", "take one by queue order, as 'easy'"),
     "node limits of accounts": Feature("limits of nodes of accounts", _NO_ENFORCING),
@@ -283,7 +282,6 @@ REFUSED: dict[str, dict[str, str]] = {
     "shapes by plans": {
         "limits of nodes or CPUs": _OPEN,
         "killed predecessors": _OPEN,
-        "running jobs": "the shapes of running jobs are fixed",
     },
     "slack": {"feedback": "slack counts from submits, which are not known beforehand"},
     "shared nodes": {
@@ -326,10 +324,6 @@ REFUSED: dict[str, dict[str, str]] = {
     },
     "packages": {
         "downtimes that take nodes": "they may take nodes of a package that is already planned",
-        "slack": "plans of packages do not delay jobs",
-        "shapes by plans": "plans of packages do not choose shapes",
-        "deadlines": "it is not known how long later packages take",
-        "initial plans": "they contain all jobs",
     },
     "rolling": {
         "boots": "only simulate knows when nodes boot",
