@@ -221,7 +221,6 @@ FEATURES = {
     "t0": Feature("another begin (t0=)", "leave t0= out"),
     "packages": Feature("packages", "leave package= out"),
     "deadlines": Feature("deadlines", "leave deadline= out"),
-    "initial plans": Feature("initial plans (initial=)", "leave initial= out"),
     "shared nodes": Feature("node sharing (sharing=)", "leave sharing= out"),
     "node limits of accounts": Feature("limits of nodes of accounts", _NO_ENFORCING),
     "CPU limits of exclusive jobs": Feature("limits of CPUs of accounts on exclusive jobs", _NO_ENFORCING),
@@ -282,7 +281,6 @@ REFUSED: dict[str, dict[str, str]] = {
     "shapes by plans": {
         "limits of nodes or CPUs": _OPEN,
         "killed predecessors": _OPEN,
-        "running jobs": "the shapes of running jobs are fixed",
     },
     "slack": {"feedback": "slack counts from submits, which are not known beforehand"},
     "shared nodes": {
@@ -315,10 +313,6 @@ REFUSED: dict[str, dict[str, str]] = {
     },
     "packages": {
         "downtimes that take nodes": "they may take nodes of a package that is already planned",
-        "slack": "plans of packages do not delay jobs",
-        "shapes by plans": "plans of packages do not choose shapes",
-        "deadlines": "it is not known how long later packages take",
-        "initial plans": "they contain all jobs",
     },
     "rolling": {
         "boots": "only simulate knows when nodes boot",

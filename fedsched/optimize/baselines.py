@@ -174,12 +174,14 @@ def _on_whole_nodes(problem: SearchProblem, seconds: float | None) -> LowerBound
     """Return lower bounds on all schedules if each task has a node of its own; None if nothing can be proven.
 
     Nothing is proven if it is open which jobs count: they may have no end, be killed, leave or miss their
-    reservations. The same holds if running jobs may lose their nodes, or if unequal tasks per node meet prices or
-    jobs' own watts.
+    reservations. The same holds if running jobs may lose their nodes or meet shapes that plans choose, or if unequal
+    tasks per node meet prices or jobs' own watts.
     """
     if problem.misses_sure_jobs() or kills(problem.federation, problem.problem.t0):
         return None
-    if problem.running is not None and takes_nodes(problem.federation):
+    if problem.running is not None and (
+        takes_nodes(problem.federation) or problem.reading.leaves_open(problem.workload)
+    ):
         return None
     if problem.no_sure_starts:
         return None
@@ -285,7 +287,7 @@ def first_plans(
     With fixed nodes they take by far the longest, and their values are known. There are then at most `most`
     structured seeds.
     """
-    given = (row for plan in initial for row in _rows_of(problem, plan))
+    given = (row for plan in initial for row in rows_of(problem, plan))
     own = list(_in_time(given, clock))
     left_out = () if next(given, None) is None else ("some of the plans to begin with",)
     if seeds != "structured":
@@ -310,17 +312,17 @@ def _as_rows(rows: list[Ints], problem: SearchProblem) -> Ints:
     return np.array(rows, dtype=np.int64).reshape(len(rows), problem.layout.length)
 
 
-def _rows_of(problem: SearchProblem, plan: object) -> Iterator[Ints]:
+def rows_of(problem: SearchProblem, plan: object) -> Iterator[Ints]:
     """Yield the rows of a user's plan: one for a schedule, a plan or a pair (order, caps); several for a Result.
 
     A plan that is a policy's name gives none. Raise an error for anything else, or for a schedule without all jobs.
     """
     if isinstance(plan, Result):
         for one in plan.front.plans:
-            yield from _rows_of(problem, one)
+            yield from rows_of(problem, one)
     elif isinstance(plan, PlannedQueue):
         if plan.schedule is not None:
-            yield from _rows_of(problem, plan.schedule)
+            yield from rows_of(problem, plan.schedule)
         elif plan.order is not None:  # else a policy, which is among the baselines
             choices = problem.choices_of(plan.alternatives)
             yield problem.row(plan.order, plan.caps, plan.rules, choices, plan.delays)

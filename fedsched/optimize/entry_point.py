@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, get_args
 
 from fedsched.core.compilation import compiling
-from fedsched.core.errors import unknown_name
+from fedsched.core.errors import InfeasibleError, unknown_name
 from fedsched.core.names import FirstPlans
 from fedsched.core.values import is_number, origin, seed_or_fresh, whole
 from fedsched.engine.compatibility import FIXED_SHAPES, Use, refuse
@@ -140,7 +140,8 @@ def optimize(
     seeds
         First plans: "structured" (from baselines, orders, placements), or "random" (and no baselines in the front).
     initial
-        Plans to begin with: schedules, earlier Results, or pairs of order and caps; not with `package`.
+        Plans to begin with: schedules, earlier Results, or pairs of order and caps; with `package`, each package takes
+        its own jobs from them.
     target
         Stop once the first objective is at least as good as this.
     stop
@@ -226,7 +227,7 @@ def optimize(
     )
     if shared is not None:
         refuse_to_share(info)
-    options = {"packages": package, "running jobs": running, "deadlines": deadline, "initial plans": initial or None}
+    options = {"packages": package, "running jobs": running, "deadlines": deadline}
     given = tuple(name for name, value in options.items() if value is not None)
     use = Use(workload, cluster, settings.reading, given=given)
     for place, is_used in (("plans on shared nodes", shared), ("packages", package), ("optimize", True)):
@@ -238,7 +239,8 @@ def optimize(
         begin = origin("optimize", t0) if running is None else running.time
         begin = float(workload.submit.min()) if begin is None else begin
         latest_makespan(deadline, begin)
-        if workload.slack is None and workload.feedback is None and puts_off(info, aims):
+        alone = package is None and workload.feedback is None
+        if workload.slack is None and alone and puts_off(info, aims):
             workload = slack_until(workload, deadline, begin, submits)
     if workload.slack is not None:
         refuse_slack(info, aims)
@@ -262,6 +264,8 @@ def optimize(
         with clock.warming_up():
             tiny_problem(search)
         problem = problem_of(search, workload, cluster, running=running)
+        if problem.shapes is None and settings.reading.is_free(problem.workload):
+            raise InfeasibleError(f"optimize: no job has an alternative that {cluster.name} can hold; {FIXED_SHAPES}.")
         how = info.title if search.alone else f"{info.title} × {islands}"
         saved = Checkpoint(
             checkpoint, problem, f"{how}, package={package}", seed, islands=islands, releases=search.releases
@@ -271,7 +275,7 @@ def optimize(
         if package is None:
             found = search_once(search, problem, saved, clock, initial=initial)
             return shielded_from_interrupt(lambda: result_of(found, search, clock))
-        return optimize_in_packages(search, problem, package, saved, clock)
+        return optimize_in_packages(search, problem, package, saved, clock, initial)
 
 
 def _refuse_seeds_in(method: str) -> None:

@@ -12,22 +12,27 @@ import numpy as np
 
 from fedsched.core.errors import InfeasibleError
 from fedsched.core.text import counted
+from fedsched.engine.run.evaluate import unpack_row
 from fedsched.engine.run.simulation import unfinished_note
 from fedsched.model.constraints.dependencies import End, Kind, edges_of, ends_of
 from fedsched.model.constraints.feedback import followers_of, submits_after
+from fedsched.model.jobs.alternatives import present_shapes
+from fedsched.model.jobs.shaping import with_shapes
 from fedsched.model.power.power_cap import is_capped
 from fedsched.model.schedule.schedule import Schedule
-from fedsched.optimize.baselines import bound_on, measured, yardsticks
+from fedsched.optimize.baselines import bound_on, measured, rows_of, yardsticks
 from fedsched.optimize.result import Front, PlannedQueue, Result
 from fedsched.optimize.searching import (
     Search,
     baselines_of,
     comparable,
+    planned_queue,
     problem_of,
     search_once,
     shielded_from_interrupt,
     versions,
 )
+from fedsched.search.problem.deadline import MORE, is_late, refuse_late, refuse_unreachable
 from fedsched.search.run.checkpoint_arrays import saved_plans, saved_values
 from fedsched.search.run.clock import AT_ONCE
 from fedsched.search.run.run import INTERRUPTED, ended_early, history_of, history_state
@@ -35,7 +40,7 @@ from fedsched.search.run.stopping import MaxSeconds
 from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from fedsched.engine.arrays.structs import Floats, Ints
     from fedsched.engine.run.simulation import Simulation
@@ -82,7 +87,8 @@ class Before:
     """The jobs of earlier packages, with the times at which each started and ended: NaN if it did not."""
 
     def __init__(self, workload: Workload, reading: Reading, start: Floats, finish: Floats) -> None:
-        self._workload, self._start, self._finish = workload, start, finish
+        self.workload = workload  # jobs of earlier packages have the shapes that their plans chose
+        self._start, self._finish = start, finish
         self._ends, self._edges = ends_of(workload, reading), edges_of(workload)
         self._following = followers_of(workload)[0].size  # these edges come last
         self._gone = np.full(len(workload), np.inf) if workload.cancel_at is None else workload.cancel_at.times
@@ -94,8 +100,9 @@ class Before:
         the fresh job's begin is set accordingly, or the fresh job is left out. Jobs that follow others get
         their submits in the same way.
         """
-        rows, submit = np.concatenate([still, fresh]), self._workload.submit.copy()
-        begin = np.zeros(len(self._workload)) if self._workload.begin is None else self._workload.begin.begin.copy()
+        workload, rows = self.workload, np.concatenate([still, fresh])
+        submit = workload.submit.copy()
+        begin = np.zeros(len(workload)) if workload.begin is None else workload.begin.begin.copy()
         hopeless = np.zeros(begin.size, dtype=np.bool_)
         mine = np.isin(self._edges.job, fresh) & ~np.isin(self._edges.on, rows)
         ties = self._edges.job.size - self._following
@@ -109,7 +116,7 @@ class Before:
                 submit[job] = moment
                 hopeless[job] |= moment > self._gone[job]  # it had left before its user would have submitted it
         rows = rows[~hopeless[rows]]
-        part = self._workload.take(rows)
+        part = workload.take(rows)
         return (replace(part, begin=begin[rows], submit=submit[rows]) if mine.any() and rows.size else part), rows
 
     def _moment(self, on: int, kind: Kind) -> float:
@@ -179,7 +186,14 @@ class Ended:
 NOTHING = Ended(np.zeros(0, dtype=np.int64), math.inf, (), 0, 0.0, NOBODY_STARTS)
 
 
-def optimize_in_packages(search: Search, whole: SearchProblem, package: int, saved: Checkpoint, clock: Clock) -> Result:
+def optimize_in_packages(
+    search: Search,
+    whole: SearchProblem,
+    package: int,
+    saved: Checkpoint,
+    clock: Clock,
+    initial: Iterable[object] = (),
+) -> Result:
     """Return a Result with one schedule of the whole problem, made package by package, and one history.
 
     A budget in seconds is the whole call's: each package gets an equal share of what is left when it begins. If its
@@ -188,10 +202,14 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
     A package is searched from the moment when the last job of the package before starts or leaves. With
     submits="keep" this is not before the package's own last submit (of jobs that do not follow others). Jobs that
     still run then continue beside it. Jobs that follow others are assigned to packages by their recorded submits.
-    Ctrl-C ends the call with the packages done so far.
+    Each package takes the order, caps, shapes and delays of its own jobs from the plans `initial`. Raise
+    InfeasibleError if a package cannot keep the deadline. Ctrl-C ends the call with the packages done so far.
     """
     workload, cluster, t0 = whole.workload, whole.truth.federation, whole.problem.t0
-    jobs = len(workload)
+    jobs, latest, deadline = len(workload), whole.objectives.latest, search.settings.deadline
+    given = [row for plan in initial for row in rows_of(whole, plan)]
+    shapes = None if whole.shapes is None else present_shapes(workload)
+    delays = None if whole.delays is None else np.zeros(jobs)
     start, finish = np.full(jobs, np.nan), np.full(jobs, np.nan)
     counts = np.zeros((jobs, len(cluster.groups)), dtype=np.int64)
     done: list[Ended] = []
@@ -209,6 +227,8 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
     refuse_links_across(workload, packages)
     ahead = Before(workload, whole.reading, start, finish)
     measures = yardsticks(whole, search.baselines, clock, search.say)
+    if measures.bounds is not None and whole.truth is whole:
+        refuse_unreachable(latest, measures.bounds.makespan)
     before = 0.0 if clock.seconds is None else clock.elapsed  # seconds spent outside of packages
     with saved.reading():
         clock.spend(sum(package.number("seconds") for package in saved.packages))
@@ -228,8 +248,14 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
                     saved.end_package(NOTHING.state())
                 reason = NOTHING.stop_reason
                 continue
-            inner = replace(search, settings=replace(search.settings, submits="keep", t0=now), baselines=())
-            problem = problem_of(inner, part, cluster, running=running)
+            begins = f"package {number} of {len(packages)} begins at {now:.15g} s: "
+            if deadline is not None and now >= deadline:
+                raise InfeasibleError(f"optimize: {begins}the deadline is at {deadline:.15g} s; {MORE}.")
+            settings = replace(search.settings, submits="keep", t0=now)
+            inner = replace(search, settings=settings, baselines=(), part=begins)
+            since = None if whole.delays is None else whole.delays.since[rows]
+            problem = problem_of(inner, part, cluster, running=running, delays_since=since)
+            plans = (planned_queue(problem, part_of_plan(whole, row, problem, rows)) for row in given)
             budget = clock.part(len(packages) - number + 1, kept=beside)
             searched = clock.elapsed
             if known:
@@ -237,17 +263,27 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
                     ended = Ended.of(saved.packages[number - 1], problem)
             elif budget.seconds is None or budget.seconds >= LEAST or number == first:
                 hasty += clock.left() <= 0.0
-                ended = _searched(inner, problem, saved, clock, budget)
+                ended = _searched(inner, problem, saved, clock, budget, plans)
             else:
                 hasty += 1
                 ended = Ended.at_once(problem, clock)
             searched = clock.elapsed - searched
             history += _later(ended.history, done, before)
-            done.append(ended)
             early = ended_early(ended.stop_reason)
+            if is_late(ended.value, problem.objectives.latest) and ended.row is not None:
+                if not early:
+                    refuse_late(ended.value, problem.objectives.latest, begins)
+                ended = replace(ended, row=None)  # a search to its end may find a plan in time
+            done.append(ended)
             if ended.row is not None:  # else it was cut short before its first plan
                 best = problem.truth.schedule(ended.row)
                 start[rows], finish[rows], counts[rows] = best.start, best.finish, best.counts
+                own = slice(len(still), None)  # the package's own jobs; the first rows still run
+                if shapes is not None and (chosen := problem.alternatives_of(ended.row)) is not None:
+                    shapes[rows[own]] = chosen[own]
+                    ahead.workload = with_shapes(workload, cluster, shapes)
+                if delays is not None and (put_off := problem.delays_of(ended.row)) is not None:
+                    delays[rows[own]] = put_off[own]
                 if known:
                     saved.check(problem.objectives, np.array([[ended.value]]), problem.values(ended.row[None]))
                 elif not early:
@@ -265,13 +301,14 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
     left = workload.id[np.isnan(start) & ~gone]
     submit = submits_after(workload, np.where(gone, gone_at, finish), gone)
     schedule = Schedule(
-        workload=workload if workload.feedback is None else replace(workload, submit=submit),
+        workload=ahead.workload if workload.feedback is None else replace(ahead.workload, submit=submit),
         federation=cluster,
         start=start,
         finish=finish,
         counts=counts,
         t0=t0,
         reading=search.settings.reading,
+        delays=delays,
         policy=f"{search.info.title} in packages of {package}",
         notes=(
             *((f"interrupted in package {len(done)} of {len(packages)}",) if cut else ()),
@@ -291,7 +328,10 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
         objectives=search.objectives.names,
         weights=search.objectives.weights,
         front=Front(
-            search.objectives.names, value, (PlannedQueue(schedule=schedule),), missing=(missing,) if missing else ()
+            search.objectives.names,
+            value,
+            (PlannedQueue(schedule=schedule, alternatives=shapes),),
+            missing=(missing,) if missing else (),
         ),
         baselines=baselines,
         lower_bounds={objective: bound_on(measures.bounds, objective)},
@@ -322,9 +362,35 @@ def _when_all_left(schedule: Schedule, fresh: int) -> float:
     return float(np.nanmax(times[times.size - fresh :], initial=-np.inf))
 
 
-def _searched(search: Search, problem: SearchProblem, saved: Checkpoint, clock: Clock, budget: Clock) -> Ended:
+def part_of_plan(whole: SearchProblem, row: Ints, problem: SearchProblem, rows: Ints) -> Ints:
+    """Return the plan of a package (`problem`, of the jobs `rows`) that takes its jobs from a plan of all jobs.
+
+    These keep their order, caps, shapes and delays, and the plan's rules where they place all of them.
+    """
+    place = np.full(len(whole.workload), -1)
+    place[rows] = np.arange(rows.size)
+    order, caps, *rules = unpack_row(whole.layout, row)
+    order = place[order]
+    chosen, delays = whole.alternatives_of(row), whole.delays_of(row)
+    return problem.row(
+        order[order >= 0],
+        caps[rows],
+        (rules[0], rules[1]) if rules[1] in problem.space.placements else None,
+        None if chosen is None else problem.choices_of(chosen[rows], strict=False),
+        None if delays is None else delays[rows],
+    )
+
+
+def _searched(
+    search: Search,
+    problem: SearchProblem,
+    saved: Checkpoint,
+    clock: Clock,
+    budget: Clock,
+    initial: Iterable[object],
+) -> Ended:
     """Return a package's result from a search within `budget`, the package's share of the call's time."""
-    found = search_once(search, problem, saved, budget)
+    found = search_once(search, problem, saved, budget, initial=initial)
     ended = shielded_from_interrupt(partial(Ended.by, found))
     if budget.seconds and clock.seconds and ended.stop_reason == MaxSeconds(budget.seconds).reason:
         return replace(ended, stop_reason=MaxSeconds(clock.seconds).reason)

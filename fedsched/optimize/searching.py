@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from _typeshed import DataclassInstance
 
+    from fedsched.engine.arrays.structs import Floats, Ints
     from fedsched.model.schedule.schedule import Schedule
     from fedsched.optimize.baselines import Yardsticks
     from fedsched.optimize.result import Settings
@@ -69,6 +70,7 @@ class Search:
     baselines: tuple[str, ...]
     islands: int
     executor: Executor | None
+    part: str = ""  # which package is searched and when it begins, for errors
     say: Callable[[str], None] = lambda doing: None  # shows what is being done before the search
 
     @property
@@ -96,9 +98,18 @@ class Found:
 
 
 def problem_of(
-    search: Search, workload: Workload, cluster: Federation, *, running: RunningJobs | None = None
+    search: Search,
+    workload: Workload,
+    cluster: Federation,
+    *,
+    running: RunningJobs | None = None,
+    delays_since: Floats | None = None,
 ) -> SearchProblem:
-    """Return the search problem of a workload on a federation, with the search's settings."""
+    """Return the search problem of a workload on a federation, with the search's settings.
+
+    `delays_since` has the time from which each job's delay counts, if it is not as in reading 71.
+    """
+    more = {} if delays_since is None else {"delays_since": delays_since}
     settings = search.settings
     return problem_for(
         workload,
@@ -112,6 +123,7 @@ def problem_of(
         threads=search.threads,
         delays=workload.slack is not None,
         deadline=settings.deadline,
+        **more,
     )
 
 
@@ -200,7 +212,7 @@ def search_once(
         callback=search.callback,
     )
     if measures.known_bounds is not None:
-        refuse_unreachable(problem.objectives.latest, measures.known_bounds.makespan)
+        refuse_unreachable(problem.objectives.latest, measures.known_bounds.makespan, search.part)
     if search.seeds == "structured":  # else the search has plans of its own, and baselines stay outside of the front
         run.archive.add(measures.sought, policies=measures.names)
     if clock.seconds is not None:
@@ -268,7 +280,7 @@ def result_of(found: Found, search: Search, clock: Clock) -> Result:
     Raise InfeasibleError if all plans end after the deadline.
     """
     problem, run, measures = found.problem, found.run, found.measures
-    refuse_late(run)
+    refuse_late(run.archive.values[:, 0].min(), problem.objectives.latest)
     (front, came), baselines = front_of(run.archive, problem, measures), baselines_of(measures, problem)
     measures = comparable(measures, problem, came)
     result = Result(
@@ -361,14 +373,17 @@ def _missing(problem: SearchProblem, schedules: Iterable[Schedule]) -> tuple[int
 
 
 def _plan(problem: SearchProblem, entry: Entry) -> PlannedQueue:
-    if entry.row is None:
-        return PlannedQueue(policy=entry.policy)
-    order, caps, dispatch, placement = unpack_row(problem.layout, entry.row)
+    return PlannedQueue(policy=entry.policy) if entry.row is None else planned_queue(problem, entry.row)
+
+
+def planned_queue(problem: SearchProblem, row: Ints) -> PlannedQueue:
+    """Return the plan of a row of the problem."""
+    order, caps, dispatch, placement = unpack_row(problem.layout, row)
     return PlannedQueue(
         order=order,
         caps=caps,
-        alternatives=problem.alternatives_of(entry.row),
-        delays=problem.delays_of(entry.row),
+        alternatives=problem.alternatives_of(row),
+        delays=problem.delays_of(row),
         dispatch=Dispatch(dispatch).name.lower(),
         placement=Placement(placement).name.lower(),
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -127,12 +126,8 @@ def test_deadlines_that_cannot_be_kept_are_refused_by_name() -> None:
             fs.optimize(TWO, SITE, deadline=wrong, **ASKED)
     with pytest.raises(ValueError, match=r"Compiled walks .* do not keep a deadline"):
         fs.optimize(TWO, SITE, objectives="energy", method="memetic", deadline=HOUR, evaluations=50)
-    run: Any = SimpleNamespace(
-        problem=SimpleNamespace(objectives=replace(Objectives.of("cost"), latest=HOUR)),
-        archive=SimpleNamespace(values=np.array([[LATE * 1.5]])),
-    )
     with pytest.raises(InfeasibleError, match=r"plans that were found the first ends 30\.0 min later; .*--end-by"):
-        refuse_late(run)
+        refuse_late(LATE * 1.5, HOUR)
 
 
 def test_other_objectives_have_deadlines_too() -> None:

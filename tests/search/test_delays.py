@@ -77,8 +77,9 @@ def test_a_plan_with_delays_is_that_of_jobs_that_begin_later() -> None:
         rows = some_rows(problem, 3, seed)
         for row, found in zip(rows, problem.metrics(rows), strict=True):
             delays = problem.delays_of(row)
-            moved = problem.workload if delays is None else with_delays(problem.workload, problem.problem.t0, delays)
-            objectives, words = Objectives.of(("makespan",)), {"reading": problem.reading, "t0": problem.problem.t0}
+            t0, moved = problem.problem.t0, problem.workload
+            moved = moved if delays is None else with_delays(moved, delay_origin(moved, t0), delays)
+            objectives, words = Objectives.of(("makespan",)), {"reading": problem.reading, "t0": t0}
             other = SearchProblem(replace(moved, slack=None), problem.federation, objectives, submits="keep", **words)
             theirs = row[: problem.layout.read]
             assert np.array_equal(found, other.metrics(theirs[None])[0], equal_nan=True)

@@ -163,7 +163,6 @@ PARTS: dict[str, Callable[[Call], Call]] = {
     "t0": _options(t0=0.0),
     "packages": _options(package=3, objectives="makespan"),
     "deadlines": _options(deadline=1e6),
-    "initial plans": lambda call: replace(call, options=call.options | {"initial": (np.arange(6),)}),
     "shared nodes": _options(sharing="first"),
 }
 

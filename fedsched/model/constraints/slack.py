@@ -71,13 +71,13 @@ def delay_origin(workload: Workload, t0: float) -> Floats:
     return since if workload.begin is None else np.maximum(since, workload.begin.begin)
 
 
-def with_delays(workload: Workload, t0: float, delays: Floats | Ints) -> Workload:
-    """Return the jobs with earliest starts that delay each job by `delays` seconds from its `delay_origin` on.
+def with_delays(workload: Workload, since: Floats, delays: Floats | Ints) -> Workload:
+    """Return the jobs with earliest starts that delay each job by `delays` seconds from the time `since` on.
 
     Jobs without a delay keep their earliest starts.
     """
     begin = np.zeros(len(workload)) if workload.begin is None else workload.begin.begin
-    moved = np.where(delays > 0, delay_origin(workload, t0) + delays, begin)
+    moved = np.where(delays > 0, np.maximum(since + delays, begin), begin)
     return replace(workload, begin=EarliestStarts.of(moved, workload.id))
 
 

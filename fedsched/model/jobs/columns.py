@@ -343,6 +343,16 @@ class JobLists(JobColumns):
         index = np.arange(first[-1]) + np.repeat(begin - first[:-1], many)
         return self._of_arrays(first, *(values[index] for values in self._of_entries()))
 
+    def without(self, rows: NDArray[np.int64]) -> Self | None:
+        """Return the lists in which the jobs in these rows have no entries; None if no other job has one."""
+        many = np.diff(self.first)
+        many[rows] = 0
+        if not many.any():
+            return None
+        kept = ~np.isin(np.repeat(np.arange(many.size), np.diff(self.first)), rows)
+        first = np.concatenate([[0], np.cumsum(many, dtype=np.int64)])
+        return self._of_arrays(first, *(values[kept] for values in self._of_entries()))
+
 
 def split_entries(text: str) -> list[str]:
     """Return the text of each entry in a file's cell, which separates entries by "|"; [] if the cell is blank."""

@@ -19,6 +19,7 @@ from fedsched.engine.shared_nodes.arrays import Held
 from fedsched.engine.sharing import NodeSharing
 from fedsched.model.jobs.job import OPTIONAL
 from fedsched.model.jobs.log import CleaningReport
+from fedsched.model.jobs.shaping import with_shapes
 from fedsched.model.jobs.workload import Workload
 from fedsched.model.reading import CLAIRVOYANT
 from fedsched.model.schedule.integrals import Integrals
@@ -253,6 +254,8 @@ def _plan_data(plan: PlannedQueue) -> dict[str, Any]:
             **{name: _or_none(value) for name, value in s.integrals._asdict().items()},
             "notes": list(s.notes),
             **({"lost": [column.tolist() for column in s.lost]} if s.lost.runs else {}),
+            **({} if s.delays is None else {"delays": s.delays.tolist()}),
+            **({} if plan.alternatives is None else {"shapes": plan.alternatives.tolist()}),
         }  # fmt: skip
     if plan.order is None:
         return {"policy": plan.policy}
@@ -266,12 +269,13 @@ def _plan_data(plan: PlannedQueue) -> dict[str, Any]:
 
 def _plan_of(data: dict[str, Any], workload: Workload, federation: Federation) -> PlannedQueue:
     if "start" in data:
+        shapes = np.array(data["shapes"], dtype=np.int64) if "shapes" in data else None
         schedule = Schedule(
-            workload=workload,
+            workload=workload if shapes is None else with_shapes(workload, federation, shapes),
             federation=federation,
             integrals=Integrals(*(_or_nan(data.get(name)) for name in Integrals._fields)),  # older files lack some
             **{
-                **{name: value for name, value in data.items() if name not in Integrals._fields},
+                **{name: value for name, value in data.items() if name not in (*Integrals._fields, "shapes")},
                 "start": np.array(data["start"], dtype=np.float64),
                 "finish": np.array(data["finish"], dtype=np.float64),
                 "counts": np.array(data["counts"], dtype=np.int64),
@@ -279,7 +283,7 @@ def _plan_of(data: dict[str, Any], workload: Workload, federation: Federation) -
                 "lost": LostRuns.of(list(zip(*data["lost"], strict=True))) if "lost" in data else None,
             },
         )
-        return PlannedQueue(schedule=schedule)
+        return PlannedQueue(schedule=schedule, alternatives=shapes)
     if "policy" in data:
         return PlannedQueue(policy=data["policy"])
     caps = None if data["caps"] is None else np.array(data["caps"], dtype=np.int64)

@@ -58,10 +58,13 @@ class Delays(NamedTuple):
         return np.where(delays > 0, np.maximum(self.earliest, self.since + delays), self.earliest)
 
 
-def delays_on(workload: Workload, federation: Federation, t0: float, running: Ints) -> Delays | None:
+def delays_on(
+    workload: Workload, federation: Federation, t0: float, running: Ints, since: Floats | None = None
+) -> Delays | None:
     """Return the limits of the jobs' delays; None if no job has a second of slack.
 
-    Running jobs get no slack. Raise if the workload or federation has a feature that does not go with slack.
+    Delays count from `since`, by default from each job's `delay_origin`. Running jobs get no slack. Raise if the
+    workload or federation has a feature that does not go with slack.
     """
     slack = np.floor(slack_of(workload)).astype(np.int64)
     slack[running] = 0
@@ -69,7 +72,8 @@ def delays_on(workload: Workload, federation: Federation, t0: float, running: In
         return None
     refuse("slack", Use(workload, federation))
     own = earliest_starts(workload, federation)
-    return Delays(slack, delay_origin(workload, t0), np.zeros(len(workload)) if own is None else np.array(own))
+    since = delay_origin(workload, t0) if since is None else since
+    return Delays(slack, since, np.zeros(len(workload)) if own is None else np.array(own))
 
 
 def with_writable_begins(problem: Problem, delays: Delays) -> tuple[Problem, Floats]:
@@ -99,12 +103,16 @@ def cheapest_delays(problem: PackedProblem) -> list[Ints]:
     delays, pricing = problem.delays, problem.pricing
     if delays is None or pricing is None:
         return []
-    found, first, open_to = [], np.maximum(delays.since, delays.earliest), _clusters_of_jobs(problem)
+    open_to, t0 = _clusters_of_jobs(problem), problem.problem.t0
+    first = np.maximum(np.maximum(delays.since, delays.earliest), t0)
+    found, passed = [], (first - delays.since).astype(np.int64)  # whole seconds of a delay that are over by `first`
     for metric in (name for name in problem.objectives.names if name in pricing.tariffs):
         chosen, curves = np.zeros_like(delays.slack), pricing.tariffs[metric].curves
         for jobs in np.array_split(delays.choosers, delays.choosers.size // MANY + 1):
             length = problem.problem.runtime[jobs].astype(np.float64)
-            chosen[jobs] = _cheapest_begins(curves, open_to[jobs], first[jobs], delays.slack[jobs], length)
+            left = np.maximum(delays.slack - passed, 0)[jobs]
+            begins = _cheapest_begins(curves, open_to[jobs], first[jobs], left, length)
+            chosen[jobs] = np.where(begins > 0, passed[jobs] + begins, 0)
         found.append(chosen)
     return found
 

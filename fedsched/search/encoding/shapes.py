@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.core.errors import InfeasibleError
-from fedsched.engine.compatibility import FIXED_SHAPES
 from fedsched.engine.pack.choices import possible_shapes
 from fedsched.engine.pack.power_cap_arrays import may_starve
 from fedsched.engine.pack.problem import pack
@@ -35,13 +33,17 @@ class Choices(NamedTuple):
     may_starve: bool  # whether a power cap may keep one of these shapes from ever starting
 
 
-def choices_on(workload: Workload, federation: Federation, reading: Reading, t0: float) -> Choices:
-    """Return the shapes that the federation can hold, which are all that plans may choose.
+def choices_on(
+    workload: Workload, federation: Federation, reading: Reading, t0: float, running: Ints
+) -> Choices | None:
+    """Return the shapes that the federation can hold, which are all that plans may choose; None if no job has several.
 
-    Raise InfeasibleError if no job has more than one.
+    The jobs that run already, in the rows `running`, have no alternatives.
     """
     each, _, which, table, row_of = possible = possible_shapes(workload, federation, t0=t0)
-    problem = pack(each, federation, reading=reading, t0=t0)
+    if not (np.diff(possible.first) > 1).any():
+        return None
+    problem = pack(each, federation, reading=reading, t0=t0, running=tuple(possible.first[running].tolist()))
     most = most_of_groups(problem, np.arange(len(each)), each.tasks)
     limits = np.minimum(table[row_of], most)
     first, per_node = possible.first, tasks_per_node_of(problem)
@@ -69,8 +71,6 @@ def choices_on(workload: Workload, federation: Federation, reading: Reading, t0:
     )
     for array in shapes:
         array.setflags(write=False)
-    if not shapes.choosers.size:
-        raise InfeasibleError(f"optimize: no job has an alternative that {federation.name} can hold; {FIXED_SHAPES}.")
     return Choices(
         shapes=shapes,
         which=which,

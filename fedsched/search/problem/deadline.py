@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from fedsched.model.jobs.workload import Workload
     from fedsched.search.methods.methods import MethodInfo
     from fedsched.search.problem.objectives import Objectives
-    from fedsched.search.run.run import Run
 
 MORE = "give a later one (fedsched: --end-by)"
 
@@ -48,21 +47,31 @@ def puts_off(info: MethodInfo, objectives: Objectives) -> bool:
     return info.takes_shapes and bool(objectives.priced)
 
 
-def refuse_unreachable(latest: float, least: float) -> None:
-    """Raise InfeasibleError if `least`, a lower bound of the makespan, exceeds the latest makespan (seconds)."""
+def refuse_unreachable(latest: float, least: float, part: str = "") -> None:
+    """Raise InfeasibleError if `least`, a lower bound of the makespan, exceeds the latest makespan (seconds).
+
+    `part` says in the error which package is planned, and when it begins.
+    """
     if least > latest:
         raise InfeasibleError(
-            f"optimize: deadline={duration(latest)} after the begin, and no schedule of these jobs ends before "
+            f"optimize: {part}deadline={duration(latest)} after the begin, and no schedule of these jobs ends before "
             f"{duration(least)} after it; {MORE}."
         )
 
 
-def refuse_late(run: Run) -> None:
-    """Raise InfeasibleError if there is a deadline and every plan that the search has found ends after it."""
-    latest, best = run.problem.objectives.latest, run.archive.values[:, 0].min()
-    if latest < math.inf and best >= LATE:
+def is_late(best: float, latest: float) -> bool:
+    """Return whether a plan with this first value misses the deadline: the latest makespan, infinite if none."""
+    return latest < math.inf and best >= LATE
+
+
+def refuse_late(best: float, latest: float, part: str = "") -> None:
+    """Raise InfeasibleError if there is a deadline and every plan that the search has found ends after it.
+
+    `best` is the least first value of these plans, `latest` the latest makespan; `part` is as above.
+    """
+    if is_late(best, latest):
         late = (best / LATE - 1.0) * latest
         raise InfeasibleError(
-            f"optimize: deadline={duration(latest)} after the begin, and of the plans that were found the first ends "
-            f"{duration(late)} later; {MORE}, or more evaluations."
+            f"optimize: {part}deadline={duration(latest)} after the begin, and of the plans that were found the first "
+            f"ends {duration(late)} later; {MORE}, or more evaluations."
         )

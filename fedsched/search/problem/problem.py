@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fedsched.core.names import Alternatives, Knowledge, Saturation, Submits
-    from fedsched.engine.arrays.structs import Ints, Problem
+    from fedsched.engine.arrays.structs import Floats, Ints, Problem
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
     from fedsched.model.schedule.schedule import Schedule
@@ -77,6 +77,8 @@ class SearchProblem(PackedProblem, Read):
         How many threads evaluate plans; results do not depend on it.
     delays
         Whether plans may put off jobs with slack.
+    delays_since
+        The time from which the delay of each job counts; by default as in reading 71.
     deadline
         The time by which all jobs of a plan must end.
 
@@ -105,6 +107,7 @@ class SearchProblem(PackedProblem, Read):
         running: RunningJobs | None = None,
         threads: int = 1,
         delays: bool = False,
+        delays_since: Floats | None = None,
         deadline: float | None = None,
     ) -> None:
         words = reading.but(
@@ -119,21 +122,23 @@ class SearchProblem(PackedProblem, Read):
         self.federation = with_planned_idle_watts(known) if depend_on_idle_power(objectives.names) else known
         self.submits = submits
         self.running = running
-        free = self.reading.is_free(workload)
-        if free:
-            given = () if running is None else ("running jobs",)
-            refuse("shapes by plans", Use(workload, federation, self.reading, given=given))
+        if self.reading.is_free(workload):
+            refuse("shapes by plans", Use(workload, federation, self.reading))
+            if running is not None and workload.alternatives is not None:  # these keep the shapes in which they run
+                workload = replace(workload, alternatives=workload.alternatives.without(running.rows))
             refuse_open_sizes("optimize", workload, federation)
+        free = self.reading.is_free(workload)
         workload = with_chosen_shapes(workload, federation, self.reading)
         rows = () if running is None else tuple(running.rows.tolist())
+        run = np.array(rows, dtype=np.int64)
         self.workload = workload
         begin = float(workload.submit.min()) if t0 is None else t0
-        late = delays_on(workload, federation, begin, np.array(rows, dtype=np.int64)) if delays else None
+        late = delays_on(workload, federation, begin, run, delays_since) if delays else None
         true, problem = self._pack(federation, t0, begin, rows, late)
         if deadline is not None:
             objectives = replace(objectives, latest=latest_makespan(deadline, problem.t0))
         table, row_of = caps_table(workload, federation)
-        choice = choices_on(workload, federation, self.reading, problem.t0) if free else None
+        choice = choices_on(workload, federation, self.reading, problem.t0, run) if free else None
         self._which = None if choice is None else choice.which
         most = most_of_groups(problem, np.arange(len(row_of)), widest_of(problem)) if choice is None else choice.most
         limits = np.ascontiguousarray(np.minimum(table[row_of], most))
@@ -169,7 +174,7 @@ class SearchProblem(PackedProblem, Read):
         def packed(jobs: Workload) -> Problem:
             if late is None:
                 return pack(jobs, federation, reading=self.reading, t0=t0, running=running)
-            able = with_delays(jobs, begin, slack_of(jobs))  # plans write the earliest starts
+            able = with_delays(jobs, late.since, slack_of(jobs))  # plans write the earliest starts
             found = pack(able, federation, reading=self.reading, t0=begin, running=running)
             return with_writable_begins(found, late)[0]
 
@@ -220,11 +225,11 @@ class SearchProblem(PackedProblem, Read):
             return None
         return np.asarray(self._which[self.shapes.first[:-1] + self.layout.choices(row[None])[0]])
 
-    def choices_of(self, alternatives: Ints | None) -> Ints | None:
+    def choices_of(self, alternatives: Ints | None, *, strict: bool = True) -> Ints | None:
         """Return a row's choices for these indices of alternatives: the inverse of `alternatives_of`.
 
-        None if plans do not choose shapes or `alternatives` is None. Raise ValueError for an alternative that a
-        job cannot have.
+        None if plans do not choose shapes or `alternatives` is None. For an alternative that a job cannot have,
+        raise ValueError, or take the present shape if not `strict`.
         """
         if self.shapes is None or self._which is None or alternatives is None:
             return None
@@ -232,9 +237,10 @@ class SearchProblem(PackedProblem, Read):
         found = np.zeros(first.size - 1, dtype=np.int64)
         for job, one in enumerate(np.asarray(alternatives).tolist()):
             at = np.flatnonzero(self._which[first[job] : first[job + 1]] == one)
-            if not at.size:
+            if at.size:
+                found[job] = at[0]
+            elif strict:
                 raise ValueError(f"Job {self.ids[job]}: it cannot have alternative {one} here.")
-            found[job] = at[0]
         return found
 
     def delays_of(self, row: Ints) -> Ints | None:
@@ -263,8 +269,8 @@ class SearchProblem(PackedProblem, Read):
         alternatives, delays = self.alternatives_of(row), self.delays_of(row)
         if alternatives is not None:
             workload = with_shapes(workload, self.federation, alternatives)
-        if delays is not None:
-            workload = with_delays(workload, problem.t0, delays)
+        if delays is not None and self.delays is not None:
+            workload = with_delays(workload, self.delays.since, delays)
         if workload is not self._jobs:
             rows = () if self.running is None else tuple(self.running.rows.tolist())
             own = pack(workload, self.federation, reading=self.reading, t0=problem.t0, running=rows)

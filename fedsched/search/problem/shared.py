@@ -187,7 +187,7 @@ class SharedProblem(SharedRows, SearchProblem):
     ----------
     sharing
         How nodes are shared.
-    workload, federation, objectives, submits, reading, t0, running, threads, delays, deadline
+    workload, federation, objectives, submits, reading, t0, running, threads, delays, delays_since, deadline
         As in `SearchProblem`.
     """
 
@@ -204,6 +204,7 @@ class SharedProblem(SharedRows, SearchProblem):
         running: RunningJobs | None = None,
         threads: int = 1,
         delays: bool = False,
+        delays_since: Floats | None = None,
         deadline: float | None = None,
     ) -> None:
         for name in objectives.names:
@@ -222,7 +223,8 @@ class SharedProblem(SharedRows, SearchProblem):
         self.sharing, self.submits, self.running = sharing, submits, running
         self._which, self._truth = None, None
         begin = float(workload.submit.min()) if t0 is None else t0
-        late = delays_on(workload, federation, begin, np.array(rows, dtype=np.int64)) if delays else None
+        run = np.array(rows, dtype=np.int64)
+        late = delays_on(workload, federation, begin, run, delays_since) if delays else None
         true, problem = self._pack(without_node_limits(federation), t0, begin, rows, late)
         if deadline is not None:
             objectives = replace(objectives, latest=latest_makespan(deadline, problem.t0))
@@ -290,7 +292,7 @@ class SharedProblem(SharedRows, SearchProblem):
         """Return the simulation of a plan at its begin; the plan's delays become the jobs' earliest starts."""
         plan, workload, problem = self.plan(row[: self.layout.read]), self._jobs, self.problem
         if self.delays is not None and (delays := self.delays_of(row)) is not None:
-            workload = with_delays(workload, problem.t0, delays)
+            workload = with_delays(workload, self.delays.since, delays)
             problem, moments = with_writable_begins(problem, self.delays)
             moments[:] = self.delays.moments(delays)
         trials = Trials(problem, self._shared, self._shortest, **self._present)
