@@ -180,6 +180,8 @@ def _on_slurm(
     sharing: NodeSharing | SharingName | None,
     reading: Reading,
     given: tuple[str, ...],
+    *,
+    t0: float | None,
     progress: Callable[[int, int], None] | None,
 ) -> Schedule:
     from fedsched.slurm.loop.run import scheduled
@@ -188,15 +190,15 @@ def _on_slurm(
         raise refused("slurm", given[0])
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to simulate.")
-    reading = reading.settled("simulate")
+    reading, t0 = reading.settled("simulate"), origin("simulate", t0)
     if sharing is None:
         workload = count_in_nodes(workload, cluster)
         jobs = with_chosen_shapes(with_default_times(workload, cluster), cluster, reading)
-        return scheduled(jobs, cluster, policy, reading, progress)
+        return scheduled(jobs, cluster, policy, reading, progress, t0=t0)
     from fedsched.engine.sharing import NodeSharing
 
     workload = with_chosen_shapes(with_default_times(workload, cluster), cluster, reading)
-    return scheduled(workload, cluster, policy, reading, progress, NodeSharing.of(sharing))
+    return scheduled(workload, cluster, policy, reading, progress, NodeSharing.of(sharing), t0=t0)
 
 
 def _on_shared_nodes(
@@ -317,10 +319,10 @@ def simulate(
         options: dict[str, object] = {"caps": caps, "running jobs": running}
         workload = with_submits("simulate", workload, submits, origin("simulate", t0), some_run=running is not None)
         if is_slurm(policy):
-            options |= {"placements": placement, "t0": t0}
+            options |= {"placements": placement}
         given = tuple(name for name, value in options.items() if value is not None)
         if is_slurm(policy):
-            return _on_slurm(workload, cluster, policy, sharing, reading, given, progress)
+            return _on_slurm(workload, cluster, policy, sharing, reading, given, t0=t0, progress=progress)
         assert sharing is not None
         chosen = policy_named(policy, placement=placement)
         return _on_shared_nodes(workload, cluster, chosen, sharing, reading, given, t0=t0, progress=progress)

@@ -317,7 +317,6 @@ REFUSED: dict[str, dict[str, str]] = {
         "sequential instants": "it schedules once a second at most",
         "caps": "it chooses the nodes itself",
         "placements": "it chooses the nodes itself",
-        "t0": "it begins with the first submit",
         "running jobs": _NOT_MODELLED,
     },
     "optimize": {

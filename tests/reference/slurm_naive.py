@@ -26,7 +26,8 @@ class Play:
     numbered: int = 0  # how many numbers of priority/basic have been given
 
     def run(self) -> None:
-        site, first = self.site, min(job.submit for job in self.jobs)
+        site, sooner = self.site, min(job.submit for job in self.jobs)
+        first = 0 if site.from_zero else sooner
         last_main, wanted = -site.batch_sched_delay, FOREVER
         next_main = min((one for one in site.full if one >= first), default=first + site.sched_interval)
         next_pass, last_pass, changed, blocked = first + site.phase, first - 1, first, 0
@@ -39,6 +40,8 @@ class Play:
         last = max([*(job.submit for job in self.jobs), *(job.cancel or 0 for job in self.jobs), *given, *site.full,
                     *(end for job in self.jobs for _, end in job.held),
                     *(edge for one in site.windows for edge in (one.begin, one.end) if edge < FOREVER)])  # fmt: skip
+        for second in range(sooner, 0):
+            self._number(second)  # of those that came before Slurm is looked at
         while quiet < 700:
             self.now += 1
             now = self.now
@@ -145,7 +148,10 @@ class Play:
             if come is None:
                 return None
             moments.append(come + (max(lag, 1) if kind == "after" else lag))
-        return job.released(max(moments))
+        moment = max(moments)
+        for begin, end in job.held:  # one that began before Slurm is looked at counts by its end
+            moment = max(moment, end) if moment < 0 and begin <= 0 else moment
+        return job.released(moment)
 
     def _number(self, second: int) -> None:
         """Give numbers to who is released in a second, then to who is submitted in it and not held."""

@@ -117,6 +117,7 @@ class Site:
     limits: list[int] = field(default_factory=list)
     array_limits: dict[str, int] = field(default_factory=dict)  # the place of each among the limits
     fifo: bool = False
+    from_zero: bool = False  # clocks begin with second 0, else with the first submit
     lines: list[frozenset[int]] = field(default_factory=list)
 
 

@@ -33,10 +33,10 @@ def conf(tmp_path: Path) -> Path:
     return path
 
 
-def on_four(conf: Path, policy: object = None, **columns: object) -> SlurmSchedule:
+def on_four(conf: Path, policy: object = None, t0: float | None = None, **columns: object) -> SlurmSchedule:
     """Return what becomes of jobs on the four nodes."""
     jobs = fs.Workload(**columns)  # type: ignore[arg-type]
-    schedule = fs.simulate(jobs, fs.read_federation(conf), policy or fs.policies.Slurm(conf))  # type: ignore[arg-type]
+    schedule = fs.simulate(jobs, fs.read_federation(conf), policy or fs.policies.Slurm(conf), t0=t0)  # type: ignore[arg-type]
     assert isinstance(schedule, SlurmSchedule)
     schedule.verify()
     return schedule
@@ -161,6 +161,23 @@ def test_limits_hold_where_they_are_enforced(conf: Path) -> None:
     assert two.start.tolist() == [0.0, 0.0, 100.0]
     with pytest.raises(InfeasibleError, match=r"Job 1: its 4 are over the limit of 3 of maxtrespu=node of QOS 'two'"):
         on_four(conf, policy, submit=[0], tasks=[4], runtime=[1], user=[0], labels={"account": ["a"], "qos": ["two"]})
+
+
+def test_another_begin(conf: Path) -> None:
+    """Jobs submitted before it join with the ages and numbers of their submits; clocks begin with it, jobs or not."""
+    columns = {"submit": [5.0, 0.0, 300.0], "tasks": [4, 4, 1], "runtime": [60, 60, 60]}
+    schedule = on_four(conf, **columns, t0=100.5)
+    assert schedule.t0 == 100.5
+    assert schedule.start.tolist() == [161.0, 101.0, 300.0]
+    assert schedule.wait.tolist() == [156.0, 101.0, 0.0]
+    later = on_four(conf, submit=[10.0, 20.0], tasks=[4, 4], runtime=[600, 60], t0=0.0)
+    assert later.start.tolist() == [10.0, 610.0]
+    assert later.metrics().makespan == 670.0
+    aging = "PriorityType=priority/multifactor\nPriorityWeightAge=1000\nPriorityMaxAge=0-01:00:00\n"
+    conf.write_text(CONF + aging, encoding="utf-8")
+    held = {"submit": [0, 1], "tasks": [4, 4], "runtime": [60, 60]}
+    assert on_four(conf, **held, t0=900).start.tolist() == [900.0, 960.0]
+    assert on_four(conf, **held, t0=900, held={1: [(100, 600)]}).start.tolist() == [960.0, 900.0]
 
 
 def test_an_array_is_one_record(conf: Path) -> None:

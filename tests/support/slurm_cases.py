@@ -28,6 +28,7 @@ class Case(NamedTuple):
     policy: object
     machine: fs.Federation
     play: Play
+    t0: float | None = None
 
 
 def parameters(draw: random.Random) -> dict[str, int]:
@@ -143,6 +144,10 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
         runtime[k] = min(runtime[k], 1.1 * limit[k])
     clear = [draw.choice((0, 2, 4)) for _ in range(jobs)] if draw.random() < 0.5 else [draw.choice((0, 3))] * jobs
     base = int(np.floor(min(submit)))
+    later, t0 = random.Random(-45 - seed), None
+    if later.random() < 0.3:
+        t0 = base + later.choice((-40.0, 0.5, 35.0, 100.25, 300.0))
+    zero = base if t0 is None else int(np.ceil(t0))
     given = None
     if backfill and draw.random() < 0.2 and words.get("sched_interval") != -1:
         given = sorted(draw.randrange(600) + draw.random() for _ in range(20))
@@ -201,15 +206,19 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
     )  # fmt: skip
     told = {name: value for name, value in words.items() if name != "bf_window"}
     told.setdefault("bf_max_time", max(1, words.get("bf_interval", 30)))
-    windows = [window_of(one, base, sizes, list(kept)) for one in tied.calendar]
+    windows = [window_of(one, zero, sizes, list(kept)) for one in tied.calendar]
+    if given is not None:  # passes before t0 are none
+        there = [k for k, one in enumerate(given) if int(one) + base >= zero]
+        given = [int(given[k]) + base - zero for k in there]
+        turns, broke_off = [turns[k] for k in there if turns], [broke_off[k] for k in there if broke_off]
     amounts = {name: int(name.partition("%")[2]) for name in dict.fromkeys(tied.array) if "%" in name}
     site = Site(
         nodes=nodes, partitions=members, tiers=tiers, weights=weights, backfill=backfill, cons_tres=cons_tres,
-        overdue=kill + 60 * over, epoch=epoch + base, phase=phase, rate=rate,
-        given=None if given is None else [int(one) for one in given], turns=turns,
-        broke_off=broke_off, full=full,
-        age=age, size=size, max_age=60 * max_age, period=60 * period if multifactor else 0, first_tick=first_tick,
-        bf_window=60 * words.get("bf_window", 1440), windows=windows, limits=list(amounts.values()),
+        overdue=kill + 60 * over, epoch=epoch + zero, phase=phase, rate=rate, given=given, turns=turns,
+        broke_off=broke_off, full=[one + base - zero for one in full], from_zero=t0 is not None,
+        age=age, size=size, max_age=60 * max_age, period=60 * period if multifactor else 0,
+        first_tick=first_tick + base - zero, bf_window=60 * words.get("bf_window", 1440), windows=windows,
+        limits=list(amounts.values()),
         array_limits={name: c for c, name in enumerate(amounts)},
         fifo=not backfill and not multifactor and len(set(tiers)) == 1,
         limits_stop=stops, of_partitions=of_partitions, **({} if people is None else people.naive),
@@ -242,12 +251,12 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
             from_when[k] = max(from_when[k], kept[inside[k]].begin)
     naive = [
         Job(
-            submit=whole(submit[k]) - base, earliest=whole(from_when[k]) - base, tasks=tasks[k], limit=limit[k],
+            submit=whole(submit[k]) - zero, earliest=whole(from_when[k]) - zero, tasks=tasks[k], limit=limit[k],
             planned=limit[k], runtime=max(1, whole(runtime[k])), completing=clear[k], user=users[k],
             partition=partition[k], may=members[partition[k]], array=tied.array[k],
             account=account[k], qos=qos[k], ends={0: "badly", 5: "cancelled"}.get(tied.status[k], "well"),
-            cancel=None if cancel[k] < 0 else whole(cancel[k]) - base, nice=nice[k], aged=aged[k],
-            held=tuple((max(0, int(begin // 1) - base), whole(end) - base) for begin, end in held[k]),
+            cancel=None if cancel[k] < 0 else whole(cancel[k]) - zero, nice=nice[k], aged=aged[k],
+            held=tuple((int(begin // 1) - zero, whole(end) - zero) for begin, end in held[k]),
             limits={list(amounts).index(tied.array[k]): 1} if tied.array[k] in amounts else {},
         )
         for k in order
@@ -267,7 +276,7 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
         for place, k in enumerate(order):
             naive[place].cpus = tasks[k] * asks[k].cores
             naive[place].least = tasks[k] // asks[k].together if asks[k].names else 1
-    return Case(workload, policy, machine, play)
+    return Case(workload, policy, machine, play, t0)
 
 
 def ask_of(draw: random.Random, tasks: int, *, alone: bool) -> Ask:
@@ -418,9 +427,9 @@ def window_of(one: fs.Downtime, base: int, sizes: dict[str, int], names: list[st
 def differences(one: Case) -> list[str]:
     """Return how our schedule and that of the naive reference are apart, a line a job; and what verify finds."""
     shared = isinstance(one.play, SharedPlay)
-    schedule: Any = fs.simulate(one.workload, one.machine, one.policy, sharing="block" if shared else None)
+    schedule: Any = fs.simulate(one.workload, one.machine, one.policy, sharing="block" if shared else None, t0=one.t0)
     one.play.run()
-    base = int(np.floor(one.workload.submit.min()))
+    base = int(np.floor(one.workload.submit.min()) if one.t0 is None else np.ceil(one.t0))
     rows = np.lexsort((one.workload.id, one.workload.submit)).tolist()
     found = schedule.violations()
     for row, job in zip(rows, one.play.jobs, strict=True):

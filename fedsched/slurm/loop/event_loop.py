@@ -37,9 +37,9 @@ GONE = constant(2**40)  # open conditions of whoever can never start
 
 @kernel
 def begin(problem: Problem, state: State) -> int:
-    """Set the clocks to the first submission: passes are due then, a main pass of all an interval later."""
-    first = problem.jobs.submit[problem.jobs.by_submit[0]]
+    """Set the clocks to their begin: passes are due then, a main pass over all jobs an interval later."""
     counter, settings = state.counter, problem.settings
+    first = settings[Setting.BEGIN]
     counter[Counter.LAST_MAIN] = -settings[Setting.BATCH_SCHED_DELAY]
     counter[Counter.WANTED_MAIN] = NEVER
     given = _given_full(problem, first)

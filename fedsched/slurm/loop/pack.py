@@ -27,6 +27,7 @@ from fedsched.slurm.loop.pack_waits import (
     cancelled_by,
     conditions_on,
     holds_of,
+    last_releases,
     limits_of,
     tasks_of_arrays,
     windows_of,
@@ -53,12 +54,13 @@ if TYPE_CHECKING:
 
 
 class Packed(NamedTuple):
-    """A problem, its priorities, the row of each of its jobs, and the second of the workload that is its second 0."""
+    """A problem, its priorities, each job's row, the second of the workload that is second 0 here, and its t0."""
 
     problem: Problem
     priorities: Priorities
     rows: Ints
     base: int
+    t0: float
 
 
 LONGEST = 10**9  # seconds: sums of times stay far from the largest number
@@ -76,14 +78,23 @@ def refuse_on_slurm(workload: Workload, federation: Federation, slurm: Slurm, re
 
 
 def pack(
-    workload: Workload, federation: Federation, slurm: Slurm, reading: Reading, sharing: NodeSharing | None = None
+    workload: Workload,
+    federation: Federation,
+    slurm: Slurm,
+    reading: Reading,
+    sharing: NodeSharing | None = None,
+    *,
+    t0: float | None = None,
 ) -> Packed:
-    """Return these jobs on these nodes as arrays; nodes are given whole where nothing says how they are shared."""
+    """Return these jobs on these nodes as arrays, with second 0 at t0 or, without it, at the first submit.
+
+    Nodes are given whole without `sharing`.
+    """
     refuse_on_slurm(workload, federation, slurm, reading)
     if sharing is not None:
         refuse_on_shared_nodes(workload, federation, slurm, sharing)
     rows = np.lexsort((workload.id, workload.submit))
-    base = int(np.floor(workload.submit.min()))
+    base = int(np.floor(workload.submit.min()) if t0 is None else np.ceil(t0))
     sets, of_job = _sets(workload, federation, shared=sharing is not None)
     partitions, of_partition, tier = _partitions(workload, federation, slurm)
     room = np.bitwise_count(sets).sum(axis=1)[of_job] if hasattr(np, "bitwise_count") else _sizes(sets)[of_job]
@@ -95,6 +106,7 @@ def pack(
     begins = earliest_starts(workload, federation)
     submit = np.ceil(workload.submit) - base
     earliest = submit if begins is None else np.maximum(submit, np.ceil(begins) - base)
+    earliest = np.maximum(earliest, last_releases(workload, base))
     limit = _limits(workload, reading)
     length = seconds_of_runs(workload, federation, reading)
     _refuse_endless(workload, earliest, limit, length)
@@ -130,6 +142,7 @@ def pack(
     )
     settings = _settings(slurm, epoch_of(workload, slurm) + base)
     settings[Setting.FIFO] = _is_fifo(slurm, tier)
+    settings[Setting.BEGIN] = int(submit.min()) if t0 is None else 0
     problem = Problem(
         jobs=jobs,
         machine=machine,
@@ -141,7 +154,7 @@ def pack(
         passes=_passes(slurm, base),
         sizes=sizes_of(workload, federation, slurm, rows) if sharing is None else None,
     )
-    return Packed(problem, priorities, _ints(rows), base)
+    return Packed(problem, priorities, _ints(rows), base, float(workload.submit.min()) if t0 is None else t0)
 
 
 def _passes(slurm: Slurm, base: int) -> Passes:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fedsched.model.machine.federation import Federation
     from fedsched.model.reading import Reading
     from fedsched.model.time.downtimes import Downtime
-    from fedsched.slurm.loop.structs import Ints
+    from fedsched.slurm.loop.structs import Floats, Ints
 
 NEVER = 2**62
 NOBODYS = -1
@@ -52,11 +52,20 @@ def holds_of(workload: Workload, base: int, rows: Ints) -> Holds:
     held = None if workload.held is None else workload.held.take(rows)
     if held is None:
         return Holds(nobody, nobody, nobody, nobody, nobody, nobody)
-    begin = _ints([_second(time, base, down=True) for time in held.begin.tolist()])
-    end = _ints([_second(time, base, down=False) for time in held.end.tolist()])
+    begin, end = _ints(np.floor(held.begin) - base), _ints(np.ceil(held.end) - base)
     first, owner = (np.array(values, dtype=np.int64) for values in (held.first, held.owner))  # theirs are read-only
     by_begin, by_end = (_ints(np.argsort(times, kind="stable")) for times in (begin, end))
     return Holds(first, begin, end, owner, by_begin, by_end)
+
+
+def last_releases(workload: Workload, base: int) -> Floats:
+    """Return the second of each job's last release from a hold that is over at second 0; its age begins anew then."""
+    found = np.full(len(workload), -np.inf)
+    if workload.held is not None:
+        end = np.ceil(workload.held.end) - base
+        over = end <= 0.0
+        np.maximum.at(found, workload.held.owner[over], end[over])
+    return found
 
 
 def cancelled_by(workload: Workload, base: int) -> Ints:

@@ -41,12 +41,17 @@ def scheduled(
     reading: Reading,
     progress: Callable[[int, int], None] | None = None,
     sharing: NodeSharing | None = None,
+    *,
+    t0: float | None = None,
 ) -> SlurmSchedule | SharedSlurmSchedule:
-    """Return what Slurm makes of these jobs, or of what there was until Ctrl-C; None: nodes are given whole."""
+    """Return the schedule that Slurm makes of these jobs from t0 on, or until Ctrl-C.
+
+    Without `sharing` nodes are given whole; without t0 the clocks begin with the first submit.
+    """
     if sharing is not None:
         refuse_other_sharing(slurm)
         workload, by_node = with_memory(workload, slurm)
-    packed: Packed = pack(workload, federation, slurm, reading, sharing)
+    packed: Packed = pack(workload, federation, slurm, reading, sharing, t0=t0)
     runs: list[SlurmSchedule | SharedSlurmSchedule] = []
     for member in range(max(1, slurm.ensemble)):
         one, sooner = draw_clocks(packed, member)
@@ -109,7 +114,7 @@ def _schedule(
         notes.append(f"interrupted at {now:g} s: {done} of {counted(jobs, 'job')} finished")
     columns: dict[str, Any] = {
         "workload": workload, "federation": federation, "start": start, "finish": finish, "reading": reading,
-        "t0": float(workload.submit.min()), "notes": tuple(notes), "until": now if interrupted else np.inf,
+        "t0": packed.t0, "notes": tuple(notes), "until": now if interrupted else np.inf,
     }  # fmt: skip
     if sharing is None or state.shared is None:
         played = Played(by, held, int(state.counter[Counter.PASSES]), int(state.counter[Counter.TESTS]))

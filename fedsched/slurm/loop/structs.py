@@ -62,6 +62,7 @@ class Setting(IntEnum):
     PARTITION_JOB_DEPTH = 28
     SCHED_MAX_JOB_START = 29
     ASSOC_LIMIT_STOP = 30
+    BEGIN = 31  # the second in which the clocks begin
     FIFO = 23  # jobs go by the list that they stand in: no backfill, no priorities, one tier
 
 
