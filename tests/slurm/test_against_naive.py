@@ -180,6 +180,23 @@ def test_another_begin(conf: Path) -> None:
     assert on_four(conf, **held, t0=900, held={1: [(100, 600)]}).start.tolist() == [960.0, 900.0]
 
 
+def test_jobs_follow_others(conf: Path) -> None:
+    """Each is submitted its think time after the end that came out, or the cancellation; the schedule says when."""
+    columns = {"submit": [0, 0, 5, 9, 7], "tasks": [4, 4, 4, 1, 1], "runtime": [100.5, 60, 60, 10, 10]}
+    follows = {"preceding": [-1, -1, 1, 3, 2], "think_time": [-1, -1, 20.25, 0, 7.5]}
+    schedule = on_four(conf, **columns, feedback=follows, cancel_at=[-1, 50, -1, -1, -1])
+    assert schedule.workload.submit.tolist() == [0.0, 0.0, 120.75, 181.0, 57.5]
+    assert schedule.start[[0, 2, 3, 4]].tolist() == [0.0, 121.0, 181.0, 101.0]
+    never = on_four(conf, **columns, feedback=follows, after=["", "afternotok:1", "", "", ""])
+    assert np.isnan(never.start[[1, 4]]).all()
+    assert any("because their conditions cannot hold: 2 jobs (2, 5)" in line for line in never.remarks)
+    aging = "PriorityType=priority/multifactor\nPriorityWeightAge=1000\nPriorityMaxAge=0-01:00:00\n"
+    conf.write_text(CONF + aging, encoding="utf-8")
+    later = on_four(conf, submit=[0, 1, 2], tasks=[2, 4, 4], runtime=[100, 50, 50], feedback={
+        "preceding": [-1, 1, -1], "think_time": [-1, 900, -1]})  # fmt: skip
+    assert later.start.tolist() == [0.0, 1000.0, 100.0]
+
+
 def test_an_array_is_one_record(conf: Path) -> None:
     """Its tasks start one after the other, so many together; whoever waits at the limit holds up nobody."""
     columns = {"submit": [0] * 5 + [1], "tasks": [1] * 6, "runtime": [100] * 6}

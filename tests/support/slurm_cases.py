@@ -185,6 +185,15 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
         tied.after[k] = [(kind, j, lag) for kind, j, lag in tied.after[k] if order.index(j) < place]
     for k, first in tied.first_task.items():
         tied.after[k] = tied.after[first]
+    follow = random.Random(-46 - seed)
+    preceding, think = [-1] * jobs, [-1.0] * jobs
+    if follow.random() < 0.3:
+        for k in order[1:]:
+            if follow.random() < 0.4 and (j := tied.first_task.get(k, k)) == k:
+                preceding[k] = 1 + follow.choice(order[: order.index(k)])
+                think[k] = follow.choice((0.0, 0.5, 30.0, 200.25))
+        for k, first in tied.first_task.items():
+            preceding[k], think[k] = preceding[first], think[first]
     words_of = [",".join(f"{kind}:{j + 1}+{lag}s" for kind, j, lag in one) for one in tied.after]
     kept = {one.name: one for one in tied.calendar if one.kind == "reservation"}
     inside = [tied.inside[k] for k in range(jobs)]
@@ -200,6 +209,7 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
         submit=submit, tasks=tasks, runtime=runtime, estimate=limit, user=users, begin=begin, nice=nice,
         held={k: one for k, one in enumerate(held, start=1) if one} or None,
         after=words_of if any(words_of) else None, cancel_at=cancel if max(cancel) >= 0 else None,
+        feedback={"preceding": preceding, "think_time": think} if max(preceding) > 0 else None,
         labels={"partition": [f"p{p}" for p in partition], "account": account, "qos": qos, "array": tied.array,
                 "reservation": inside},
         log={"status": tied.status},
@@ -215,7 +225,7 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
     site = Site(
         nodes=nodes, partitions=members, tiers=tiers, weights=weights, backfill=backfill, cons_tres=cons_tres,
         overdue=kill + 60 * over, epoch=epoch + zero, phase=phase, rate=rate, given=given, turns=turns,
-        broke_off=broke_off, full=[one + base - zero for one in full], from_zero=t0 is not None,
+        broke_off=broke_off, full=[one + base - zero for one in full], from_zero=t0 is not None, zero=zero,
         age=age, size=size, max_age=60 * max_age, period=60 * period if multifactor else 0,
         first_tick=first_tick + base - zero, bf_window=60 * words.get("bf_window", 1440), windows=windows,
         limits=list(amounts.values()),
@@ -247,12 +257,16 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
         )  # fmt: skip
     from_when = [max(submit[k], begin[k]) if begin else submit[k] for k in range(jobs)]
     for k in range(jobs):
+        if preceding[k] > 0:
+            from_when[k] = begin[k] if begin else -FOREVER
         if inside[k]:
             from_when[k] = max(from_when[k], kept[inside[k]].begin)
     naive = [
         Job(
-            submit=whole(submit[k]) - zero, earliest=whole(from_when[k]) - zero, tasks=tasks[k], limit=limit[k],
-            planned=limit[k], runtime=max(1, whole(runtime[k])), completing=clear[k], user=users[k],
+            submit=FOREVER if preceding[k] > 0 else whole(submit[k]) - zero,
+            earliest=whole(from_when[k]) - zero, tasks=tasks[k], limit=limit[k], planned=limit[k],
+            runtime=max(1, whole(runtime[k])), length=runtime[k], leaves_at=cancel[k], think=think[k],
+            completing=clear[k], user=users[k],
             partition=partition[k], may=members[partition[k]], array=tied.array[k],
             account=account[k], qos=qos[k], ends={0: "badly", 5: "cancelled"}.get(tied.status[k], "well"),
             cancel=None if cancel[k] < 0 else whole(cancel[k]) - zero, nice=nice[k], aged=aged[k],
@@ -262,6 +276,7 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
         for k in order
     ]  # fmt: skip
     for place, k in enumerate(order):
+        naive[place].follows = None if preceding[k] < 0 else naive[order.index(preceding[k] - 1)]
         naive[place].after = [(kind, naive[order.index(j)], lag) for kind, j, lag in tied.after[k]]
         if inside[k]:
             naive[place].reservation = list(kept).index(inside[k])

@@ -14,8 +14,10 @@ from fedsched.slurm.passes.conditions import (
     CANCELLED,
     doom_job,
     next_moment,
+    next_submitted,
     note_submit,
     pop_due,
+    pop_submitted,
     released,
     settle,
     wait_until,
@@ -88,8 +90,9 @@ def _next_event(problem: Problem, state: State) -> int:
     counter, jobs = state.counter, problem.jobs
     now = min(next_end(state), next_moment(state))
     now = min(now, next_edge(problem, state))
-    if counter[Counter.ARRIVED] < jobs.tasks.size:
-        now = min(now, jobs.submit[jobs.by_submit[counter[Counter.ARRIVED]]])
+    job = next_submitted(problem, state)
+    if job >= 0:
+        now = min(now, state.waiting.submitted[job])
     if counter[Counter.CANCELLED] < jobs.by_cancel.size:
         now = min(now, jobs.cancel[jobs.by_cancel[counter[Counter.CANCELLED]]])
     if counter[Counter.HELD] < problem.holds.by_begin.size:
@@ -210,12 +213,14 @@ def _drop_who_missed(problem: Problem, state: State, now: int) -> None:
 
 @part
 def _take_arrivals(problem: Problem, state: State, now: int) -> bool:
-    counter, jobs, came = state.counter, problem.jobs, False
-    while counter[Counter.ARRIVED] < jobs.tasks.size:
-        job = jobs.by_submit[counter[Counter.ARRIVED]]
-        if jobs.submit[job] > now:
+    jobs, submitted, came = problem.jobs, state.waiting.submitted, False
+    while True:
+        job = next_submitted(problem, state)
+        if job < 0 or submitted[job] > now:
             break
-        counter[Counter.ARRIVED] += 1
+        pop_submitted(problem, state, job)
+        if jobs.submit[job] == NEVER and jobs.cancel[job] <= submitted[job]:
+            continue  # it left before its user would have submitted it
         give_number(problem, state, job)
         look_for(state.shared, problem, job)
         if state.waiting.open[job] < GONE // 2:  # what else it waited for may have come since it was lost

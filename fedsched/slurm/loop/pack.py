@@ -13,6 +13,7 @@ from fedsched.core.values import digits_of
 from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.pack.node_caps import caps_table
 from fedsched.io.slurm_files.slurm_machine import job_factor_of
+from fedsched.model.constraints.feedback import followers_of
 from fedsched.model.jobs.admission import partition_of_jobs
 from fedsched.model.jobs.layout import requested_nodes
 from fedsched.model.machine.limits import users_of
@@ -23,16 +24,16 @@ from fedsched.slurm.conf.parameters import tiers_of
 from fedsched.slurm.loop.pack_shared import opened_on, refuse_on_shared_nodes
 from fedsched.slurm.loop.pack_sizes import sizes_of
 from fedsched.slurm.loop.pack_waits import (
-    NEVER,
     cancelled_by,
     conditions_on,
+    feedback_of,
     holds_of,
     last_releases,
     limits_of,
     tasks_of_arrays,
     windows_of,
 )
-from fedsched.slurm.loop.structs import Jobs, Machine, Passes, Problem, Setting
+from fedsched.slurm.loop.structs import NEVER, Jobs, Machine, Passes, Problem, Setting
 from fedsched.slurm.nodes.node_sets import words_of
 from fedsched.slurm.passes.limits_of_accounts import over_alone, with_accounts
 from fedsched.slurm.priority.priorities import pack as pack_priorities
@@ -105,7 +106,9 @@ def pack(
         )
     begins = earliest_starts(workload, federation)
     submit = np.ceil(workload.submit) - base
-    earliest = submit if begins is None else np.maximum(submit, np.ceil(begins) - base)
+    earliest = np.array(submit) if begins is None else np.maximum(submit, np.ceil(begins) - base)
+    follows = followers_of(workload)[0]
+    earliest[follows] = -LONGEST if begins is None else np.ceil(begins[follows]) - base
     earliest = np.maximum(earliest, last_releases(workload, base))
     limit = _limits(workload, reading)
     length = seconds_of_runs(workload, federation, reading)
@@ -113,11 +116,13 @@ def pack(
     cancel = cancelled_by(workload, base)[rows]
     asked = asked_of(workload, slurm, rows, limit, shared=sharing is not None)
     priorities = _priorities(workload, federation, slurm, asked, base)
+    known = submit[rows]
+    known[np.isin(rows, follows)] = NEVER
     users = _ints(np.unique(workload.user, return_inverse=True)[1][rows])
     record, successor = tasks_of_arrays(workload, federation, rows)
     jobs = Jobs(
-        submit=_ints(submit[rows]),
-        by_submit=_ints(np.argsort(submit[rows], kind="stable")),
+        submit=_ints(known),
+        by_submit=_ints([job for job in np.argsort(known, kind="stable") if known[job] < NEVER]),
         earliest=_ints(earliest[rows]),
         tasks=_ints(workload.tasks[rows]),
         limit=_ints(limit[rows]),
@@ -142,11 +147,13 @@ def pack(
     )
     settings = _settings(slurm, epoch_of(workload, slurm) + base)
     settings[Setting.FIFO] = _is_fifo(slurm, tier)
+    settings[Setting.BASE] = base
     settings[Setting.BEGIN] = int(submit.min()) if t0 is None else 0
     problem = Problem(
         jobs=jobs,
         machine=machine,
         conditions=conditions_on(workload, reading, rows),
+        feedback=feedback_of(workload, length, rows),
         holds=holds_of(workload, base, rows),
         windows=windows_of(federation, base),
         limits=with_accounts(limits_of(workload, federation, rows), slurm, asked, workload.id[rows]),

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.model.constraints.dependencies import End, Kind, edges_of, ends_of, topological_order
+from fedsched.model.constraints.feedback import followers_of
 from fedsched.model.machine.counters import counters_of
 from fedsched.model.time.downtimes import KINDS, reserved_names
 from fedsched.model.time.reservations import reservations_of
-from fedsched.slurm.loop.structs import Conditions, Holds, Limits, Windows
+from fedsched.slurm.loop.structs import NEVER, Conditions, Feedback, Holds, Limits, Windows
 from fedsched.slurm.nodes.node_sets import words_of
 from fedsched.slurm.passes.conditions import END, END_BADLY, END_WELL, START
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from fedsched.model.time.downtimes import Downtime
     from fedsched.slurm.loop.structs import Floats, Ints
 
-NEVER = 2**62
 NOBODYS = -1
 AWAITS = {Kind.AFTER: START, Kind.AFTERANY: END, Kind.AFTEROK: END_WELL, Kind.AFTERNOTOK: END_BADLY}
 ENDS = {End.WELL: END_WELL, End.BADLY: END_BADLY, End.CANCELLED: END}
@@ -36,14 +36,27 @@ def conditions_on(workload: Workload, reading: Reading, rows: Ints) -> Condition
     number = np.empty(jobs, dtype=np.int64)
     number[rows] = np.arange(jobs)
     by_on = np.argsort(number[edges.on], kind="stable")
+    moves = np.arange(edges.job.size) >= edges.job.size - followers_of(workload)[0].size  # those come last
     return Conditions(
         first=_ints(np.searchsorted(number[edges.on][by_on], np.arange(jobs + 1))),
         follower=_ints(number[edges.job][by_on]),
         awaits=_ints([AWAITS[Kind(kind)] for kind in edges.kind[by_on]]),
         lag=_ints(np.ceil(edges.lag[by_on])),
-        open=_ints(1 + np.bincount(number[edges.job], minlength=jobs)),
+        moves=_ints(moves[by_on]),
+        open=_ints(1 + np.bincount(number[edges.job[~moves]], minlength=jobs)),
         end=_ints([ENDS[End(end)] for end in ends_of(workload, reading)[rows]]),
     )
+
+
+def feedback_of(workload: Workload, length: Floats, rows: Ints) -> Feedback:
+    """Return what decides the submits of jobs that follow others, `length` being how long each job runs."""
+    follows, _, think = followers_of(workload)
+    if not follows.size:
+        return Feedback(np.zeros(0), np.zeros(0), np.zeros(0))
+    thinks = np.zeros(len(workload))
+    thinks[follows] = think
+    cancel = np.full(len(workload), np.inf) if workload.cancel_at is None else workload.cancel_at.times
+    return Feedback(thinks[rows], np.ascontiguousarray(length[rows]), np.ascontiguousarray(cancel[rows]))
 
 
 def holds_of(workload: Workload, base: int, rows: Ints) -> Holds:
@@ -91,6 +104,8 @@ def tasks_of_arrays(workload: Workload, federation: Federation, rows: Ints) -> t
         said.append(workload.begin.begin[rows])
     if workload.held is not None:
         said.append(workload.held.columns()["held"][rows])
+    if workload.feedback is not None:
+        said += [column[rows] for column in workload.feedback.columns().values()]
     if workload.nice is not None:
         said.append(workload.nice.values[rows])
     last: dict[tuple[Any, ...], int] = {}

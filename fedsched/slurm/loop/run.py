@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from fedsched.core.text import counted
 from fedsched.engine.run.simulation import unfinished_note
 from fedsched.engine.sharing.result import Played as OnNodes
 from fedsched.engine.sharing.run import use_of
+from fedsched.model.constraints.dependencies import replace_singletons
+from fedsched.model.constraints.feedback import submits_after
 from fedsched.model.schedule.integrals import NOT_KNOWN
 from fedsched.slurm.conf.memory import notes_before_run, partition_notes, refuse_other_sharing, with_memory
 from fedsched.slurm.loop import event_loop
@@ -112,6 +115,7 @@ def _schedule(
         finish = np.where(finish <= now, finish, np.nan)
         done = int((~np.isnan(finish)).sum())
         notes.append(f"interrupted at {now:g} s: {done} of {counted(jobs, 'job')} finished")
+    workload = _as_submitted(workload, packed, state, finish, now)
     columns: dict[str, Any] = {
         "workload": workload, "federation": federation, "start": start, "finish": finish, "reading": reading,
         "t0": packed.t0, "notes": tuple(notes), "until": now if interrupted else np.inf,
@@ -126,6 +130,18 @@ def _schedule(
         **columns, policy=f"{slurm}, {sharing}", counts=use.counts, played=OnNodes(sharing, use), by=by,
         integrals=NOT_KNOWN._replace(saturated_seconds=0.0),
     )  # fmt: skip
+
+
+def _as_submitted(workload: Workload, packed: Packed, state: State, finish: np.ndarray, now: float) -> Workload:
+    """Return the workload with the submits that came out, if jobs follow others [45]."""
+    if workload.feedback is None:
+        return workload
+    over, gone = np.where(finish <= now, finish, np.nan), np.zeros(len(workload), dtype=np.bool_)
+    gone[packed.rows] = state.waiting.gone == 1
+    if workload.cancel_at is not None:
+        gone &= workload.cancel_at.times <= now
+        over[gone] = workload.cancel_at.times[gone]
+    return replace(workload, submit=submits_after(workload, over, gone), after=replace_singletons(workload))
 
 
 def _counts(held: np.ndarray, federation: Federation) -> np.ndarray:
