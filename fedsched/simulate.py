@@ -182,6 +182,7 @@ def _on_slurm(
     given: tuple[str, ...],
     *,
     t0: float | None,
+    running: RunningJobs | None,
     progress: Callable[[int, int], None] | None,
 ) -> Schedule:
     from fedsched.slurm.loop.run import scheduled
@@ -190,11 +191,13 @@ def _on_slurm(
         raise refused("slurm", given[0])
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to simulate.")
-    reading, t0 = reading.settled("simulate"), origin("simulate", t0)
+    reading, t0 = reading.settled("simulate"), start_of("simulate", t0, running, workload, cluster)
     if sharing is None:
         workload = count_in_nodes(workload, cluster)
         jobs = with_chosen_shapes(with_default_times(workload, cluster), cluster, reading)
-        return scheduled(jobs, cluster, policy, reading, progress, t0=t0)
+        return scheduled(jobs, cluster, policy, reading, progress, t0=t0, running=running)
+    if running is not None:
+        raise refused("shared nodes", "running jobs")
     from fedsched.engine.sharing import NodeSharing
 
     workload = with_chosen_shapes(with_default_times(workload, cluster), cluster, reading)
@@ -316,13 +319,17 @@ def simulate(
             kill_at_estimate=kill_at_estimate,
             alternatives=alternatives,
         )
-        options: dict[str, object] = {"caps": caps, "running jobs": running}
+        options: dict[str, object] = {"caps": caps}
         workload = with_submits("simulate", workload, submits, origin("simulate", t0), some_run=running is not None)
         if is_slurm(policy):
-            options |= {"placements": placement}
+            options["placements"] = placement
+        else:
+            options["running jobs"] = running
         given = tuple(name for name, value in options.items() if value is not None)
         if is_slurm(policy):
-            return _on_slurm(workload, cluster, policy, sharing, reading, given, t0=t0, progress=progress)
+            return _on_slurm(
+                workload, cluster, policy, sharing, reading, given, t0=t0, running=running, progress=progress
+            )
         assert sharing is not None
         chosen = policy_named(policy, placement=placement)
         return _on_shared_nodes(workload, cluster, chosen, sharing, reading, given, t0=t0, progress=progress)

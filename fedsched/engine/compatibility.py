@@ -316,7 +316,6 @@ REFUSED: dict[str, dict[str, str]] = {
         "sequential instants": "it schedules once a second at most",
         "caps": "it chooses the nodes itself",
         "placements": "it chooses the nodes itself",
-        "running jobs": _NOT_MODELLED,
     },
     "optimize": {
         "boots": "only simulate knows when nodes boot",

@@ -83,6 +83,8 @@ class Play:
             for number, job in enumerate(self.jobs):
                 if job.submit <= now and number not in submitted:
                     submitted.add(number)
+                    if job.start is not None:
+                        continue  # it runs from the begin on
                     self.looks_for(job, set())
                     self.finds_none(job)
                     came = came or (job.gone is None and id(job) not in self.hopeless)

@@ -11,7 +11,15 @@ from support.slurm_cases import case, differences
 from support.tiers import tries
 
 import fedsched as fs
-from fedsched.core.errors import FederationError, InfeasibleError, ScheduleError, TraceError, UnknownNameError
+from fedsched.core.errors import (
+    FederationError,
+    IncompatibleError,
+    InfeasibleError,
+    ScheduleError,
+    TraceError,
+    UnknownNameError,
+)
+from fedsched.simulate import prepare
 from fedsched.slurm import Clocks, SlurmSchedule
 from fedsched.slurm.priority.associations import Association, Associations, Qos
 from fedsched.slurm.result.clocks import seconds_to_clear
@@ -195,6 +203,27 @@ def test_jobs_follow_others(conf: Path) -> None:
     later = on_four(conf, submit=[0, 1, 2], tasks=[2, 4, 4], runtime=[100, 50, 50], feedback={
         "preceding": [-1, 1, -1], "think_time": [-1, 900, -1]})  # fmt: skip
     assert later.start.tolist() == [0.0, 1000.0, 100.0]
+
+
+def test_jobs_run_at_the_begin(conf: Path) -> None:
+    """They hold the lowest free nodes of their groups that are open, until their ends; others plan by their limits."""
+    machine = fs.read_federation(conf)
+    columns = {"submit": [0, 10, 20, 30], "tasks": [1, 2, 4, 1], "runtime": [300, 100, 50, 40]}
+    jobs = fs.Workload(**columns, estimate=[600, 600, 60, 100])  # type: ignore[arg-type]
+    drain = (fs.Downtime("c", 0.0, 1000.0, kind="drain", nodes="1"),)
+    for shut, nodes, starts in ((), [(0,), (1, 2)], [300.0, 50.0]), (drain, [(0,), (2, 3)], [1000.0, 110.0]):
+        closed = replace(machine, calendar=shut)
+        running = prepare(jobs, closed, "greedy").advance(until=25).running()
+        schedule = fs.simulate(jobs, closed, fs.policies.Slurm(conf), running=running)
+        schedule.verify()
+        assert (schedule.t0, schedule.started_by[:2]) == (20.0, ("", ""))  # type: ignore[attr-defined]
+        assert [schedule.nodes_of(row) for row in range(2)] == nodes  # type: ignore[attr-defined]
+        assert schedule.start[:2].tolist() == [0.0, 10.0]
+        assert schedule.finish[:2].tolist() == [300.0, 110.0]
+        assert schedule.start[2:].tolist() == starts
+        assert "assumed of 2 jobs running at 20 s: the lowest free nodes of their groups" in " ".join(schedule.notes)
+    with pytest.raises(IncompatibleError, match="jobs that run already"):
+        fs.simulate(jobs, closed, fs.policies.Slurm(conf), running=running, sharing="block")
 
 
 def test_an_array_is_one_record(conf: Path) -> None:

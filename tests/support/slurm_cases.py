@@ -13,6 +13,7 @@ from reference.slurm_naive_site import FOREVER, Job, Site, Window, whole
 from reference.slurm_naive_sizes import SizedPlay
 
 import fedsched as fs
+from fedsched.engine.arrays.structs import RunningJobs
 from fedsched.slurm import Clocks
 from fedsched.slurm.priority.associations import Association, Associations, Qos
 
@@ -29,6 +30,7 @@ class Case(NamedTuple):
     machine: fs.Federation
     play: Play
     t0: float | None = None
+    running: RunningJobs | None = None
 
 
 def parameters(draw: random.Random) -> dict[str, int]:
@@ -291,7 +293,59 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
         for place, k in enumerate(order):
             naive[place].cpus = tasks[k] * asks[k].cores
             naive[place].least = tasks[k] // asks[k].together if asks[k].names else 1
-    return Case(workload, policy, machine, play, t0)
+    running = None
+    if t0 is not None and not sized and not shared and not max(preceding) > 0:
+        running = running_at(random.Random(-47 - seed), t0, zero, workload, machine, play, order)
+    return Case(workload, policy, machine, play, t0, running)
+
+
+def running_at(
+    draw: random.Random, t0: float, zero: int, workload: fs.Workload, machine: fs.Federation, play: Play,
+    order: list[int],
+) -> RunningJobs | None:
+    """Let some jobs run at t0, also in the naive reference: on the lowest free nodes that are open to them."""
+    free, group = set(range(machine.nodes)), machine.group_of_node.tolist()
+    found: list[tuple[int, float, float, list[int]]] = []
+    for place, k in enumerate(order):
+        job = play.jobs[place]
+        start = max(float(workload.submit[k]), t0 - draw.random() * float(workload.runtime[k]))
+        counts = [0] * (max(group) + 1)
+        for node in sorted(free & job.may, key=lambda _: draw.random())[: job.tasks]:
+            counts[group[node]] += 1
+        waits = job.array or job.after or job.held or job.earliest > job.submit
+        waits = waits or (job.cancel is not None and job.leaves_at <= start)
+        if waits or draw.random() < 0.5 or sum(counts) < job.tasks or not workload.submit[k] <= start < t0:
+            continue
+        if start + float(workload.runtime[k]) <= t0:
+            continue
+        found.append((k, start, start + float(workload.runtime[k]), counts))
+        for g, many in enumerate(counts):
+            free -= set(sorted(n for n in free if group[n] == g)[:many])
+    if not found:
+        return None
+    found.sort(key=lambda one: one[1])
+    free = set(range(machine.nodes))
+    for k, start, end, counts in found:
+        job = play.jobs[order.index(k)]
+        shut, inside = set[int](), set(range(machine.nodes))
+        for one in play.site.windows:
+            if one.reservation is not None and one.reservation == job.reservation:
+                inside &= one.nodes
+            elif one.begin <= 0 < one.end:
+                shut |= one.nodes
+        nodes: set[int] = set()
+        for g, many in enumerate(counts):
+            there = sorted((n for n in free if group[n] == g), key=lambda n: (n in shut or n not in inside, n))
+            nodes |= set(there[:many])
+        free -= nodes
+        job.start, job.nodes, job.runtime = int(start // 1) - zero, frozenset(nodes), whole(end) - int(start // 1)
+    rows = np.array([one[0] for one in found], dtype=np.int64)
+    start, end = (np.array([one[c] for one in found]) for c in (1, 2))
+    return RunningJobs(
+        time=t0, rows=rows, start=start, finish=end, planned_end=start + workload.estimate[rows],
+        tc=np.ones(rows.size), work_left=end - t0, estimate_left=end - t0, since=np.full(rows.size, t0),
+        counts=np.array([one[3] for one in found], dtype=np.int64),
+    )  # fmt: skip
 
 
 def ask_of(draw: random.Random, tasks: int, *, alone: bool) -> Ask:
@@ -442,13 +496,16 @@ def window_of(one: fs.Downtime, base: int, sizes: dict[str, int], names: list[st
 def differences(one: Case) -> list[str]:
     """Return how our schedule and that of the naive reference are apart, a line a job; and what verify finds."""
     shared = isinstance(one.play, SharedPlay)
-    schedule: Any = fs.simulate(one.workload, one.machine, one.policy, sharing="block" if shared else None, t0=one.t0)
+    sharing = "block" if shared else None
+    schedule: Any = fs.simulate(
+        one.workload, one.machine, one.policy, sharing=sharing, t0=one.t0, running=one.running
+    )
     one.play.run()
     base = int(np.floor(one.workload.submit.min()) if one.t0 is None else np.ceil(one.t0))
     rows = np.lexsort((one.workload.id, one.workload.submit)).tolist()
     found = schedule.violations()
     for row, job in zip(rows, one.play.jobs, strict=True):
-        begun = schedule.start[row] - base
+        begun = np.floor(schedule.start[row]) - base  # of jobs that run at t0 that is exact
         ours = (None if np.isnan(begun) else begun, schedule.started_by[row], schedule.nodes_of(row))
         theirs = (job.start, job.by, tuple(sorted(job.nodes)))
         if shared and job.start is not None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.core.jit import constant, kernel, part
-from fedsched.slurm.loop.running import NEVER, next_end, take_ends
-from fedsched.slurm.loop.structs import Counter, Setting
+from fedsched.slurm.loop.running import NEVER, next_end, start, take_ends
+from fedsched.slurm.loop.structs import By, Counter, Setting
 from fedsched.slurm.passes.backfill_pass import backfill_pass
 from fedsched.slurm.passes.conditions import (
     CANCELLED,
@@ -33,13 +33,17 @@ if TYPE_CHECKING:
     from fedsched.slurm.loop.structs import Problem, State
 
 DONE, PAUSED, STUCK = 0, 1, 2
+NOBODY = constant(By.NOBODY)
 ALL = constant(2**62)
 GONE = constant(2**40)  # open conditions of whoever can never start
 
 
 @kernel
 def begin(problem: Problem, state: State) -> int:
-    """Set the clocks to their begin: passes are due then, a main pass over all jobs an interval later."""
+    """Set the clocks to their begin, and start the jobs that run then.
+
+    Passes are due then, a main pass over all jobs an interval later.
+    """
     counter, settings = state.counter, problem.settings
     first = settings[Setting.BEGIN]
     counter[Counter.LAST_MAIN] = -settings[Setting.BATCH_SCHED_DELAY]
@@ -50,6 +54,9 @@ def begin(problem: Problem, state: State) -> int:
     counter[Counter.LAST_BACKFILL] = first - 1
     counter[Counter.CHANGED] = first
     counter[Counter.LAST_FULL] = first - 1
+    initial = problem.initial
+    for i in range(initial.job.size):
+        start(problem, state, initial.job[i], initial.start[i], initial.nodes[i], NOBODY)
     return 0
 
 
@@ -222,6 +229,8 @@ def _take_arrivals(problem: Problem, state: State, now: int) -> bool:
         if jobs.submit[job] == NEVER and jobs.cancel[job] <= submitted[job]:
             continue  # it left before its user would have submitted it
         give_number(problem, state, job)
+        if not np.isnan(state.start[job]):
+            continue  # it runs from the begin on
         look_for(state.shared, problem, job)
         if state.waiting.open[job] < GONE // 2:  # what else it waited for may have come since it was lost
             note_submit(problem, state, job)

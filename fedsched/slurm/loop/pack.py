@@ -28,6 +28,7 @@ from fedsched.slurm.loop.pack_waits import (
     conditions_on,
     feedback_of,
     holds_of,
+    initial_of,
     last_releases,
     limits_of,
     tasks_of_arrays,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from fedsched.engine.arrays.structs import RunningJobs
     from fedsched.engine.sharing import NodeSharing
     from fedsched.io.slurm_files.slurm_conf import Line
     from fedsched.model.jobs.workload import Workload
@@ -86,10 +88,11 @@ def pack(
     sharing: NodeSharing | None = None,
     *,
     t0: float | None = None,
+    running: RunningJobs | None = None,
 ) -> Packed:
     """Return these jobs on these nodes as arrays, with second 0 at t0 or, without it, at the first submit.
 
-    Nodes are given whole without `sharing`.
+    Nodes are given whole without `sharing`. Jobs that are `running` hold nodes from the begin on.
     """
     refuse_on_slurm(workload, federation, slurm, reading)
     if sharing is not None:
@@ -107,7 +110,8 @@ def pack(
     begins = earliest_starts(workload, federation)
     submit = np.ceil(workload.submit) - base
     earliest = np.array(submit) if begins is None else np.maximum(submit, np.ceil(begins) - base)
-    follows = followers_of(workload)[0]
+    run = np.zeros(0, dtype=np.int64) if running is None else running.rows
+    follows = np.setdiff1d(followers_of(workload)[0], run)
     earliest[follows] = -LONGEST if begins is None else np.ceil(begins[follows]) - base
     earliest = np.maximum(earliest, last_releases(workload, base))
     limit = _limits(workload, reading)
@@ -116,6 +120,10 @@ def pack(
     cancel = cancelled_by(workload, base)[rows]
     asked = asked_of(workload, slurm, rows, limit, shared=sharing is not None)
     priorities = _priorities(workload, federation, slurm, asked, base)
+    lasts, charged = np.maximum(np.ceil(length), 1.0), np.floor(length)
+    if running is not None:
+        begun = np.floor(running.start)
+        lasts[run], charged[run] = np.ceil(running.finish) - begun, np.floor(running.finish) - begun
     known = submit[rows]
     known[np.isin(rows, follows)] = NEVER
     users = _ints(np.unique(workload.user, return_inverse=True)[1][rows])
@@ -127,8 +135,8 @@ def pack(
         tasks=_ints(workload.tasks[rows]),
         limit=_ints(limit[rows]),
         planned=_ints(np.ceil(reading.planned(workload))[rows]),
-        runtime=_ints(np.maximum(np.ceil(length), 1.0)[rows]),
-        charged=_ints(np.floor(length)[rows]),
+        runtime=_ints(lasts[rows]),
+        charged=_ints(charged[rows]),
         completing=_ints(_completing(workload, slurm)[rows]),
         user=users,
         association=priorities.association if slurm.assoc is not None else users,
@@ -152,8 +160,9 @@ def pack(
     problem = Problem(
         jobs=jobs,
         machine=machine,
-        conditions=conditions_on(workload, reading, rows),
-        feedback=feedback_of(workload, length, rows),
+        conditions=conditions_on(workload, reading, rows, run),
+        feedback=feedback_of(workload, length, rows, running),
+        initial=initial_of(workload, federation, running, base, rows),
         holds=holds_of(workload, base, rows),
         windows=windows_of(federation, base),
         limits=with_accounts(limits_of(workload, federation, rows), slurm, asked, workload.id[rows]),

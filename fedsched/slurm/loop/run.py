@@ -26,6 +26,7 @@ from fedsched.slurm.result.schedule import Played, SharedSlurmSchedule, SlurmSch
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fedsched.engine.arrays.structs import RunningJobs
     from fedsched.engine.sharing import NodeSharing
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from fedsched.slurm.loop.pack import Packed
     from fedsched.slurm.loop.structs import Problem, State
 
+ITS_NODES = "the lowest free nodes of their groups, in the order of starts"
 SLICE = 20_000  # instants between two looks at Ctrl-C and progress
 
 
@@ -46,15 +48,17 @@ def scheduled(
     sharing: NodeSharing | None = None,
     *,
     t0: float | None = None,
+    running: RunningJobs | None = None,
 ) -> SlurmSchedule | SharedSlurmSchedule:
     """Return the schedule that Slurm makes of these jobs from t0 on, or until Ctrl-C.
 
-    Without `sharing` nodes are given whole; without t0 the clocks begin with the first submit.
+    Without `sharing` nodes are given whole; without t0 the clocks begin with the first submit. Jobs that are `running`
+    hold nodes at t0.
     """
     if sharing is not None:
         refuse_other_sharing(slurm)
         workload, by_node = with_memory(workload, slurm)
-    packed: Packed = pack(workload, federation, slurm, reading, sharing, t0=t0)
+    packed: Packed = pack(workload, federation, slurm, reading, sharing, t0=t0, running=running)
     runs: list[SlurmSchedule | SharedSlurmSchedule] = []
     for member in range(max(1, slurm.ensemble)):
         one, sooner = draw_clocks(packed, member)
@@ -66,7 +70,7 @@ def scheduled(
         event_loop.begin(one.problem, state)
         state.counter[Counter.NEXT_MAIN] -= sooner
         status = _to_the_end(one.problem, state, progress)
-        runs.append(_schedule(workload, federation, slurm, reading, state, one, status, sharing))
+        runs.append(_schedule(workload, federation, slurm, reading, state, one, status, sharing, running))
         if status == event_loop.PAUSED:
             break
     return runs[0] if len(runs) == 1 else joined_runs(runs)
@@ -100,14 +104,19 @@ def _schedule(
     packed: Packed,
     status: int,
     sharing: NodeSharing | None,
+    running: RunningJobs | None,
 ) -> SlurmSchedule | SharedSlurmSchedule:
     jobs, rows, base = len(workload), packed.rows, packed.base
     start, by, held = np.full(jobs, np.nan), np.zeros(jobs, dtype=np.int64), np.zeros_like(state.held)
     start[rows] = state.start + base
     by[rows], held[rows] = state.by, state.held
     finish = np.maximum(start + seconds_of_runs(workload, federation, reading), np.nextafter(start, np.inf))
+    if running is not None:
+        start[running.rows], finish[running.rows] = running.start, running.finish
     now = float(state.counter[Counter.NOW] + base)
     notes = notes_before_run(slurm, workload, shared=sharing is not None)
+    if running is not None and running.rows.size:
+        notes.append(f"assumed of {counted(running.rows.size, 'job')} running at {packed.t0:g} s: {ITS_NODES}")
     interrupted = status == event_loop.PAUSED
     if status == event_loop.STUCK:
         notes.append(unfinished_note(int(state.counter[Counter.FINISHED]), jobs))

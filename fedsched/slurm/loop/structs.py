@@ -150,6 +150,7 @@ class Feedback(NamedTuple):
     think: Floats
     runtime: Floats
     cancel: Floats
+    end: Floats  # of jobs that run at the begin; NaN for others
 
 
 @by_reference
@@ -216,6 +217,15 @@ class Passes(NamedTuple):
 
 
 @by_reference
+class Initial(NamedTuple):
+    """The jobs that run at the begin, in the order of their starts: their seconds of start, and their nodes."""
+
+    job: Ints
+    start: Ints
+    nodes: Words  # running job × word
+
+
+@by_reference
 class Problem(NamedTuple):
     """Jobs, nodes, the parameters, and the times of the backfill passes where they are given."""
 
@@ -223,6 +233,7 @@ class Problem(NamedTuple):
     machine: Machine
     conditions: Conditions
     feedback: Feedback
+    initial: Initial
     holds: Holds
     windows: Windows
     limits: Limits

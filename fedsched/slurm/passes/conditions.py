@@ -64,6 +64,8 @@ def settle(problem: Problem, state: State, job: int, now: int, what: int) -> Non
 def _end_of(problem: Problem, state: State, job: int, what: int) -> float:
     if what == CANCELLED:
         return problem.feedback.cancel[job]
+    if not np.isnan(problem.feedback.end[job]):
+        return problem.feedback.end[job]
     begun = state.start[job] + problem.settings[Setting.BASE]
     least = math.ldexp(1.0, math.frexp(begun)[1] - 53)  # to the next number: a run takes some time
     return begun + max(problem.feedback.runtime[job], least)
