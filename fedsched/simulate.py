@@ -189,23 +189,28 @@ def _on_slurm(
     sharing: NodeSharing | SharingName | None,
     reading: Reading,
     given: tuple[str, ...],
+    *,
+    t0: float | None,
+    running: RunningJobs | None,
     progress: Callable[[int, int], None] | None,
 ) -> Schedule:
     from fedsched.slurm.loop.run import scheduled
 
     if given:
         raise refused("slurm", given[0])
+    if sharing is not None and running is not None:
+        raise refused("slurm on shared nodes", "running jobs")
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to simulate.")
-    reading = reading.settled("simulate")
+    reading, t0 = reading.settled("simulate"), start_of("simulate", t0, running, workload, cluster)
     if sharing is None:
         workload = count_in_nodes(workload, cluster)
         jobs = with_chosen_shapes(with_default_times(workload, cluster), cluster, reading)
-        return scheduled(jobs, cluster, policy, reading, progress)
+        return scheduled(jobs, cluster, policy, reading, progress, t0=t0, running=running)
     from fedsched.engine.sharing import NodeSharing
 
     workload = with_chosen_shapes(with_default_times(workload, cluster), cluster, reading)
-    return scheduled(workload, cluster, policy, reading, progress, NodeSharing.of(sharing))
+    return scheduled(workload, cluster, policy, reading, progress, NodeSharing.of(sharing), t0=t0)
 
 
 def _with_names(
@@ -325,9 +330,9 @@ def simulate(
             alternatives=alternatives,
         )
         workload = with_submits("simulate", workload, submits, origin("simulate", t0), some_run=running is not None)
-        options = {"caps": caps, "running jobs": running, "placements": placement, "t0": t0}
+        options = {"caps": caps, "placements": placement}
         given = tuple(name for name, value in options.items() if value is not None)
-        return _on_slurm(workload, cluster, policy, sharing, reading, given, progress)
+        return _on_slurm(workload, cluster, policy, sharing, reading, given, t0=t0, running=running, progress=progress)
     run = prepare(
         workload,
         cluster,

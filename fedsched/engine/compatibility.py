@@ -299,13 +299,10 @@ REFUSED: dict[str, dict[str, str]] = {
         "downtimes that take nodes": _NOT_MODELLED,
         "downtimes of a number of nodes": _NOT_MODELLED,
         "pools": _NOT_MODELLED,
-        "feedback": _NOT_MODELLED,
         "shapes to choose": _NOT_MODELLED,
         "sequential instants": "it schedules once a second at most",
         "caps": "it chooses the nodes itself",
         "placements": "it chooses the nodes itself",
-        "t0": "it begins with the first submit",
-        "running jobs": _NOT_MODELLED,
     },
     "optimize": {
         "boots": "only simulate knows when nodes boot",
@@ -348,7 +345,10 @@ REFUSED: dict[str, dict[str, str]] = {
         ("conditions and begins", "cancellations", "feedback", "limits"), "it may depend on jobs outside that part"
     ),
     "slurm on shared nodes": dict.fromkeys(
-        ("limits of nodes or CPUs", "node limits of accounts", "CPU limits of exclusive jobs", "exclusive partitions"),
+        (
+            "limits of nodes or CPUs", "node limits of accounts", "CPU limits of exclusive jobs",
+            "exclusive partitions", "running jobs",
+        ),
         _NOT_MODELLED,
     ),
     "slurm with multifactor": {"uneven jobs": _NO_SIZES},

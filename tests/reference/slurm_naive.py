@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from reference.slurm_naive_passes import BackfillPass, chosen_of, main_pass
-from reference.slurm_naive_site import FOREVER
+from reference.slurm_naive_site import FOREVER, whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +27,8 @@ class Play:
     numbered: int = 0  # how many numbers of priority/basic have been given
 
     def run(self) -> None:
-        site, first = self.site, min(job.submit for job in self.jobs)
+        site, sooner = self.site, min(job.submit for job in self.jobs)
+        first = 0 if site.from_zero else sooner
         last_main, wanted = -site.batch_sched_delay, FOREVER
         next_main = min((one for one in site.full if one >= first), default=first + site.sched_interval)
         next_pass, last_pass, changed, blocked = first + site.phase, first - 1, first, 0
@@ -36,12 +38,18 @@ class Play:
         before, self.now, quiet = -1, -1, 0
         for job in self.jobs:
             job.since, job.moment = job.submit, max(job.submit, job.earliest)
-        last = max([*(job.submit for job in self.jobs), *(job.cancel or 0 for job in self.jobs), *given, *site.full,
+        last = max([*(job.submit for job in self.jobs if job.follows is None),
+                    *(job.cancel or 0 for job in self.jobs), *given, *site.full,
                     *(end for job in self.jobs for _, end in job.held),
                     *(edge for one in site.windows for edge in (one.begin, one.end) if edge < FOREVER)])  # fmt: skip
+        for self.now in range(sooner, 0):  # what happens before Slurm is looked at
+            self._submit_followers()
+            self._number(self.now)
+        self.now = -1
         while quiet < 700:
             self.now += 1
             now = self.now
+            self._submit_followers()
             self._number(now)
             if now < blocked:
                 continue
@@ -75,6 +83,8 @@ class Play:
             for number, job in enumerate(self.jobs):
                 if job.submit <= now and number not in submitted:
                     submitted.add(number)
+                    if job.start is not None:
+                        continue  # it runs from the begin on
                     self.looks_for(job, set())
                     self.finds_none(job)
                     came = came or (job.gone is None and id(job) not in self.hopeless)
@@ -145,7 +155,27 @@ class Play:
             if come is None:
                 return None
             moments.append(come + (max(lag, 1) if kind == "after" else lag))
-        return job.released(max(moments))
+        moment = max(moments)
+        for begin, end in job.held:  # one that began before Slurm is looked at counts by its end
+            moment = max(moment, end) if moment < 0 and begin <= 0 else moment
+        return job.released(moment)
+
+    def _submit_followers(self) -> None:
+        """Learn when jobs are submitted whose preceding jobs have ended."""
+        for job in self.jobs:
+            other = job.follows
+            if other is None or job.submit < FOREVER or job.gone is not None:
+                continue
+            if other.cancel is not None and other.cancel <= self.now and other.start is None:
+                over = other.leaves_at
+            elif other.start is not None and self.end(other) <= self.now:
+                begun = float(self.site.zero + other.start)
+                over = max(begun + other.length, math.nextafter(begun, math.inf))
+            else:
+                continue
+            second = whole(over + job.think) - self.site.zero
+            if job.cancel is None or job.cancel > second:
+                job.submit = job.since = second
 
     def _number(self, second: int) -> None:
         """Give numbers to who is released in a second, then to who is submitted in it and not held."""
@@ -178,6 +208,9 @@ class Play:
                 if job.start is not None or job.gone is not None:
                     continue
                 never = job.reservation is not None and ends[job.reservation] <= self.now
+                other = job.follows
+                if other is not None and job.submit == FOREVER and other.gone is not None:
+                    never = never or other.gone != other.cancel
                 if never or any(self._cannot_hold(kind, other) for kind, other, _ in job.after):
                     self.hopeless.add(id(job))
                     if job in self.waiting:
@@ -295,7 +328,8 @@ class Play:
             return sorted(firsts.values(), key=lambda job: (job.since, number[id(job)]))
         return sorted(
             firsts.values(),
-            key=lambda job: (job.reservation is None, -self.site.tiers[job.partition], -job.priority, number[id(job)]),
+            key=lambda job: (job.reservation is None, -self.site.tiers[job.partition], -job.priority, job.submit,
+                             number[id(job)]),
         )
 
     def next_task(self, job: Job) -> Job | None:

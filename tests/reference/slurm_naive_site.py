@@ -42,6 +42,10 @@ class Job:
     cpus: int = 0  # where nodes are shared, all that its tasks take
     least: int = 0  # and on how many nodes it is at least
     limited: bool = False  # it was over a limit of accounts when it was last looked at
+    follows: Job | None = None  # and how long its user thinks after that one's end
+    think: float = 0.0
+    length: float = 0.0  # seconds that it runs, and when it is cancelled, exactly
+    leaves_at: float = 0.0
     freed: int | None = None  # when it is, or was, let go by a hold that took it out of the queue
 
     def released(self, moment: int) -> int:
@@ -117,6 +121,8 @@ class Site:
     limits: list[int] = field(default_factory=list)
     array_limits: dict[str, int] = field(default_factory=dict)  # the place of each among the limits
     fifo: bool = False
+    zero: int = 0  # the second of the workload that is second 0
+    from_zero: bool = False  # clocks begin with second 0, else with the first submit
     lines: list[frozenset[int]] = field(default_factory=list)
 
 

@@ -11,7 +11,15 @@ from support.slurm_cases import case, differences
 from support.tiers import tries
 
 import fedsched as fs
-from fedsched.core.errors import FederationError, InfeasibleError, ScheduleError, TraceError, UnknownNameError
+from fedsched.core.errors import (
+    FederationError,
+    IncompatibleError,
+    InfeasibleError,
+    ScheduleError,
+    TraceError,
+    UnknownNameError,
+)
+from fedsched.simulate import prepare
 from fedsched.slurm import Clocks, SlurmSchedule
 from fedsched.slurm.priority.associations import Association, Associations, Qos
 from fedsched.slurm.result.clocks import seconds_to_clear
@@ -33,10 +41,10 @@ def conf(tmp_path: Path) -> Path:
     return path
 
 
-def on_four(conf: Path, policy: object = None, **columns: object) -> SlurmSchedule:
+def on_four(conf: Path, policy: object = None, t0: float | None = None, **columns: object) -> SlurmSchedule:
     """Return what becomes of jobs on the four nodes."""
     jobs = fs.Workload(**columns)  # type: ignore[arg-type]
-    schedule = fs.simulate(jobs, fs.read_federation(conf), policy or fs.policies.Slurm(conf))  # type: ignore[arg-type]
+    schedule = fs.simulate(jobs, fs.read_federation(conf), policy or fs.policies.Slurm(conf), t0=t0)  # type: ignore[arg-type]
     assert isinstance(schedule, SlurmSchedule)
     schedule.verify()
     return schedule
@@ -161,6 +169,61 @@ def test_limits_hold_where_they_are_enforced(conf: Path) -> None:
     assert two.start.tolist() == [0.0, 0.0, 100.0]
     with pytest.raises(InfeasibleError, match=r"Job 1: its 4 are over the limit of 3 of maxtrespu=node of QOS 'two'"):
         on_four(conf, policy, submit=[0], tasks=[4], runtime=[1], user=[0], labels={"account": ["a"], "qos": ["two"]})
+
+
+def test_another_begin(conf: Path) -> None:
+    """Jobs submitted before it join with the ages and numbers of their submits; clocks begin with it, jobs or not."""
+    columns = {"submit": [5.0, 0.0, 300.0], "tasks": [4, 4, 1], "runtime": [60, 60, 60]}
+    schedule = on_four(conf, **columns, t0=100.5)
+    assert schedule.t0 == 100.5
+    assert schedule.start.tolist() == [161.0, 101.0, 300.0]
+    assert schedule.wait.tolist() == [156.0, 101.0, 0.0]
+    later = on_four(conf, submit=[10.0, 20.0], tasks=[4, 4], runtime=[600, 60], t0=0.0)
+    assert later.start.tolist() == [10.0, 610.0]
+    assert later.metrics().makespan == 670.0
+    aging = "PriorityType=priority/multifactor\nPriorityWeightAge=1000\nPriorityMaxAge=0-01:00:00\n"
+    conf.write_text(CONF + aging, encoding="utf-8")
+    held = {"submit": [0, 1], "tasks": [4, 4], "runtime": [60, 60]}
+    assert on_four(conf, **held, t0=900).start.tolist() == [900.0, 960.0]
+    assert on_four(conf, **held, t0=900, held={1: [(100, 600)]}).start.tolist() == [960.0, 900.0]
+
+
+def test_jobs_follow_others(conf: Path) -> None:
+    """Each is submitted its think time after the end that came out, or the cancellation; the schedule says when."""
+    columns = {"submit": [0, 0, 5, 9, 7], "tasks": [4, 4, 4, 1, 1], "runtime": [100.5, 60, 60, 10, 10]}
+    follows = {"preceding": [-1, -1, 1, 3, 2], "think_time": [-1, -1, 20.25, 0, 7.5]}
+    schedule = on_four(conf, **columns, feedback=follows, cancel_at=[-1, 50, -1, -1, -1])
+    assert schedule.workload.submit.tolist() == [0.0, 0.0, 120.75, 181.0, 57.5]
+    assert schedule.start[[0, 2, 3, 4]].tolist() == [0.0, 121.0, 181.0, 101.0]
+    never = on_four(conf, **columns, feedback=follows, after=["", "afternotok:1", "", "", ""])
+    assert np.isnan(never.start[[1, 4]]).all()
+    assert any("because their conditions cannot hold: 2 jobs (2, 5)" in line for line in never.remarks)
+    aging = "PriorityType=priority/multifactor\nPriorityWeightAge=1000\nPriorityMaxAge=0-01:00:00\n"
+    conf.write_text(CONF + aging, encoding="utf-8")
+    later = on_four(conf, submit=[0, 1, 2], tasks=[2, 4, 4], runtime=[100, 50, 50], feedback={
+        "preceding": [-1, 1, -1], "think_time": [-1, 900, -1]})  # fmt: skip
+    assert later.start.tolist() == [0.0, 1000.0, 100.0]
+
+
+def test_jobs_run_at_the_begin(conf: Path) -> None:
+    """They hold the lowest free nodes of their groups that are open, until their ends; others plan by their limits."""
+    machine = fs.read_federation(conf)
+    columns = {"submit": [0, 10, 20, 30], "tasks": [1, 2, 4, 1], "runtime": [300, 100, 50, 40]}
+    jobs = fs.Workload(**columns, estimate=[600, 600, 60, 100])  # type: ignore[arg-type]
+    drain = (fs.Downtime("c", 0.0, 1000.0, kind="drain", nodes="1"),)
+    for shut, nodes, starts in ((), [(0,), (1, 2)], [300.0, 50.0]), (drain, [(0,), (2, 3)], [1000.0, 110.0]):
+        closed = replace(machine, calendar=shut)
+        running = prepare(jobs, closed, "greedy").advance(until=25).running()
+        schedule = fs.simulate(jobs, closed, fs.policies.Slurm(conf), running=running)
+        schedule.verify()
+        assert (schedule.t0, schedule.started_by[:2]) == (20.0, ("", ""))  # type: ignore[attr-defined]
+        assert [schedule.nodes_of(row) for row in range(2)] == nodes  # type: ignore[attr-defined]
+        assert schedule.start[:2].tolist() == [0.0, 10.0]
+        assert schedule.finish[:2].tolist() == [300.0, 110.0]
+        assert schedule.start[2:].tolist() == starts
+        assert "assumed of 2 jobs running at 20 s: the lowest free nodes of their groups" in " ".join(schedule.notes)
+    with pytest.raises(IncompatibleError, match="jobs that run already"):
+        fs.simulate(jobs, closed, fs.policies.Slurm(conf), running=running, sharing="block")
 
 
 def test_an_array_is_one_record(conf: Path) -> None:

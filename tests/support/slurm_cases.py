@@ -13,6 +13,7 @@ from reference.slurm_naive_site import FOREVER, Job, Site, Window, whole
 from reference.slurm_naive_sizes import SizedPlay
 
 import fedsched as fs
+from fedsched.engine.arrays.structs import RunningJobs
 from fedsched.slurm import Clocks
 from fedsched.slurm.priority.associations import Association, Associations, Qos
 
@@ -28,6 +29,8 @@ class Case(NamedTuple):
     policy: object
     machine: fs.Federation
     play: Play
+    t0: float | None = None
+    running: RunningJobs | None = None
 
 
 def parameters(draw: random.Random) -> dict[str, int]:
@@ -143,6 +146,10 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
         runtime[k] = min(runtime[k], 1.1 * limit[k])
     clear = [draw.choice((0, 2, 4)) for _ in range(jobs)] if draw.random() < 0.5 else [draw.choice((0, 3))] * jobs
     base = int(np.floor(min(submit)))
+    later, t0 = random.Random(-45 - seed), None
+    if later.random() < 0.3:
+        t0 = base + later.choice((-40.0, 0.5, 35.0, 100.25, 300.0))
+    zero = base if t0 is None else int(np.ceil(t0))
     given = None
     if backfill and draw.random() < 0.2 and words.get("sched_interval") != -1:
         given = sorted(draw.randrange(600) + draw.random() for _ in range(20))
@@ -180,6 +187,15 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
         tied.after[k] = [(kind, j, lag) for kind, j, lag in tied.after[k] if order.index(j) < place]
     for k, first in tied.first_task.items():
         tied.after[k] = tied.after[first]
+    follow = random.Random(-46 - seed)
+    preceding, think = [-1] * jobs, [-1.0] * jobs
+    if follow.random() < 0.3:
+        for k in order[1:]:
+            if follow.random() < 0.4 and (j := tied.first_task.get(k, k)) == k:
+                preceding[k] = 1 + follow.choice(order[: order.index(k)])
+                think[k] = follow.choice((0.0, 0.5, 30.0, 200.25))
+        for k, first in tied.first_task.items():
+            preceding[k], think[k] = preceding[first], think[first]
     words_of = [",".join(f"{kind}:{j + 1}+{lag}s" for kind, j, lag in one) for one in tied.after]
     kept = {one.name: one for one in tied.calendar if one.kind == "reservation"}
     inside = [tied.inside[k] for k in range(jobs)]
@@ -195,21 +211,26 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
         submit=submit, tasks=tasks, runtime=runtime, estimate=limit, user=users, begin=begin, nice=nice,
         held={k: one for k, one in enumerate(held, start=1) if one} or None,
         after=words_of if any(words_of) else None, cancel_at=cancel if max(cancel) >= 0 else None,
+        feedback={"preceding": preceding, "think_time": think} if max(preceding) > 0 else None,
         labels={"partition": [f"p{p}" for p in partition], "account": account, "qos": qos, "array": tied.array,
                 "reservation": inside},
         log={"status": tied.status},
     )  # fmt: skip
     told = {name: value for name, value in words.items() if name != "bf_window"}
     told.setdefault("bf_max_time", max(1, words.get("bf_interval", 30)))
-    windows = [window_of(one, base, sizes, list(kept)) for one in tied.calendar]
+    windows = [window_of(one, zero, sizes, list(kept)) for one in tied.calendar]
+    if given is not None:  # passes before t0 are none
+        there = [k for k, one in enumerate(given) if int(one) + base >= zero]
+        given = [int(given[k]) + base - zero for k in there]
+        turns, broke_off = [turns[k] for k in there if turns], [broke_off[k] for k in there if broke_off]
     amounts = {name: int(name.partition("%")[2]) for name in dict.fromkeys(tied.array) if "%" in name}
     site = Site(
         nodes=nodes, partitions=members, tiers=tiers, weights=weights, backfill=backfill, cons_tres=cons_tres,
-        overdue=kill + 60 * over, epoch=epoch + base, phase=phase, rate=rate,
-        given=None if given is None else [int(one) for one in given], turns=turns,
-        broke_off=broke_off, full=full,
-        age=age, size=size, max_age=60 * max_age, period=60 * period if multifactor else 0, first_tick=first_tick,
-        bf_window=60 * words.get("bf_window", 1440), windows=windows, limits=list(amounts.values()),
+        overdue=kill + 60 * over, epoch=epoch + zero, phase=phase, rate=rate, given=given, turns=turns,
+        broke_off=broke_off, full=[one + base - zero for one in full], from_zero=t0 is not None, zero=zero,
+        age=age, size=size, max_age=60 * max_age, period=60 * period if multifactor else 0,
+        first_tick=first_tick + base - zero, bf_window=60 * words.get("bf_window", 1440), windows=windows,
+        limits=list(amounts.values()),
         array_limits={name: c for c, name in enumerate(amounts)},
         fifo=not backfill and not multifactor and len(set(tiers)) == 1,
         limits_stop=stops, of_partitions=of_partitions, **({} if people is None else people.naive),
@@ -238,21 +259,26 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
         )  # fmt: skip
     from_when = [max(submit[k], begin[k]) if begin else submit[k] for k in range(jobs)]
     for k in range(jobs):
+        if preceding[k] > 0:
+            from_when[k] = begin[k] if begin else -FOREVER
         if inside[k]:
             from_when[k] = max(from_when[k], kept[inside[k]].begin)
     naive = [
         Job(
-            submit=whole(submit[k]) - base, earliest=whole(from_when[k]) - base, tasks=tasks[k], limit=limit[k],
-            planned=limit[k], runtime=max(1, whole(runtime[k])), completing=clear[k], user=users[k],
+            submit=FOREVER if preceding[k] > 0 else whole(submit[k]) - zero,
+            earliest=whole(from_when[k]) - zero, tasks=tasks[k], limit=limit[k], planned=limit[k],
+            runtime=max(1, whole(runtime[k])), length=runtime[k], leaves_at=cancel[k], think=think[k],
+            completing=clear[k], user=users[k],
             partition=partition[k], may=members[partition[k]], array=tied.array[k],
             account=account[k], qos=qos[k], ends={0: "badly", 5: "cancelled"}.get(tied.status[k], "well"),
-            cancel=None if cancel[k] < 0 else whole(cancel[k]) - base, nice=nice[k], aged=aged[k],
-            held=tuple((max(0, int(begin // 1) - base), whole(end) - base) for begin, end in held[k]),
+            cancel=None if cancel[k] < 0 else whole(cancel[k]) - zero, nice=nice[k], aged=aged[k],
+            held=tuple((int(begin // 1) - zero, whole(end) - zero) for begin, end in held[k]),
             limits={list(amounts).index(tied.array[k]): 1} if tied.array[k] in amounts else {},
         )
         for k in order
     ]  # fmt: skip
     for place, k in enumerate(order):
+        naive[place].follows = None if preceding[k] < 0 else naive[order.index(preceding[k] - 1)]
         naive[place].after = [(kind, naive[order.index(j)], lag) for kind, j, lag in tied.after[k]]
         if inside[k]:
             naive[place].reservation = list(kept).index(inside[k])
@@ -267,7 +293,59 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
         for place, k in enumerate(order):
             naive[place].cpus = tasks[k] * asks[k].cores
             naive[place].least = tasks[k] // asks[k].together if asks[k].names else 1
-    return Case(workload, policy, machine, play)
+    running = None
+    if t0 is not None and not sized and not shared and not max(preceding) > 0:
+        running = running_at(random.Random(-47 - seed), t0, zero, workload, machine, play, order)
+    return Case(workload, policy, machine, play, t0, running)
+
+
+def running_at(
+    draw: random.Random, t0: float, zero: int, workload: fs.Workload, machine: fs.Federation, play: Play,
+    order: list[int],
+) -> RunningJobs | None:
+    """Let some jobs run at t0, also in the naive reference: on the lowest free nodes that are open to them."""
+    free, group = set(range(machine.nodes)), machine.group_of_node.tolist()
+    found: list[tuple[int, float, float, list[int]]] = []
+    for place, k in enumerate(order):
+        job = play.jobs[place]
+        start = max(float(workload.submit[k]), t0 - draw.random() * float(workload.runtime[k]))
+        counts = [0] * (max(group) + 1)
+        for node in sorted(free & job.may, key=lambda _: draw.random())[: job.tasks]:
+            counts[group[node]] += 1
+        waits = job.array or job.after or job.held or job.earliest > job.submit
+        waits = waits or (job.cancel is not None and job.leaves_at <= start)
+        if waits or draw.random() < 0.5 or sum(counts) < job.tasks or not workload.submit[k] <= start < t0:
+            continue
+        if start + float(workload.runtime[k]) <= t0:
+            continue
+        found.append((k, start, start + float(workload.runtime[k]), counts))
+        for g, many in enumerate(counts):
+            free -= set(sorted(n for n in free if group[n] == g)[:many])
+    if not found:
+        return None
+    found.sort(key=lambda one: one[1])
+    free = set(range(machine.nodes))
+    for k, start, end, counts in found:
+        job = play.jobs[order.index(k)]
+        shut, inside = set[int](), set(range(machine.nodes))
+        for one in play.site.windows:
+            if one.reservation is not None and one.reservation == job.reservation:
+                inside &= one.nodes
+            elif one.begin <= 0 < one.end:
+                shut |= one.nodes
+        nodes: set[int] = set()
+        for g, many in enumerate(counts):
+            there = sorted((n for n in free if group[n] == g), key=lambda n: (n in shut or n not in inside, n))
+            nodes |= set(there[:many])
+        free -= nodes
+        job.start, job.nodes, job.runtime = int(start // 1) - zero, frozenset(nodes), whole(end) - int(start // 1)
+    rows = np.array([one[0] for one in found], dtype=np.int64)
+    start, end = (np.array([one[c] for one in found]) for c in (1, 2))
+    return RunningJobs(
+        time=t0, rows=rows, start=start, finish=end, planned_end=start + workload.estimate[rows],
+        tc=np.ones(rows.size), work_left=end - t0, estimate_left=end - t0, since=np.full(rows.size, t0),
+        counts=np.array([one[3] for one in found], dtype=np.int64),
+    )  # fmt: skip
 
 
 def ask_of(draw: random.Random, tasks: int, *, alone: bool) -> Ask:
@@ -418,13 +496,16 @@ def window_of(one: fs.Downtime, base: int, sizes: dict[str, int], names: list[st
 def differences(one: Case) -> list[str]:
     """Return how our schedule and that of the naive reference are apart, a line a job; and what verify finds."""
     shared = isinstance(one.play, SharedPlay)
-    schedule: Any = fs.simulate(one.workload, one.machine, one.policy, sharing="block" if shared else None)
+    sharing = "block" if shared else None
+    schedule: Any = fs.simulate(
+        one.workload, one.machine, one.policy, sharing=sharing, t0=one.t0, running=one.running
+    )
     one.play.run()
-    base = int(np.floor(one.workload.submit.min()))
+    base = int(np.floor(one.workload.submit.min()) if one.t0 is None else np.ceil(one.t0))
     rows = np.lexsort((one.workload.id, one.workload.submit)).tolist()
     found = schedule.violations()
     for row, job in zip(rows, one.play.jobs, strict=True):
-        begun = schedule.start[row] - base
+        begun = np.floor(schedule.start[row]) - base  # of jobs that run at t0 that is exact
         ours = (None if np.isnan(begun) else begun, schedule.started_by[row], schedule.nodes_of(row))
         theirs = (job.start, job.by, tuple(sorted(job.nodes)))
         if shared and job.start is not None:

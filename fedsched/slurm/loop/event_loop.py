@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.core.jit import constant, kernel, part
-from fedsched.slurm.loop.running import NEVER, next_end, take_ends
-from fedsched.slurm.loop.structs import Counter, Setting
+from fedsched.slurm.loop.running import NEVER, next_end, start, take_ends
+from fedsched.slurm.loop.structs import By, Counter, Setting
 from fedsched.slurm.passes.backfill_pass import backfill_pass
 from fedsched.slurm.passes.conditions import (
     CANCELLED,
     doom_job,
     next_moment,
+    next_submitted,
     note_submit,
     pop_due,
+    pop_submitted,
     released,
     settle,
     wait_until,
@@ -31,15 +33,19 @@ if TYPE_CHECKING:
     from fedsched.slurm.loop.structs import Problem, State
 
 DONE, PAUSED, STUCK = 0, 1, 2
+NOBODY = constant(By.NOBODY)
 ALL = constant(2**62)
 GONE = constant(2**40)  # open conditions of whoever can never start
 
 
 @kernel
 def begin(problem: Problem, state: State) -> int:
-    """Set the clocks to the first submission: passes are due then, a main pass of all an interval later."""
-    first = problem.jobs.submit[problem.jobs.by_submit[0]]
+    """Set the clocks to their begin, and start the jobs that run then.
+
+    Passes are due then, a main pass over all jobs an interval later.
+    """
     counter, settings = state.counter, problem.settings
+    first = settings[Setting.BEGIN]
     counter[Counter.LAST_MAIN] = -settings[Setting.BATCH_SCHED_DELAY]
     counter[Counter.WANTED_MAIN] = NEVER
     given = _given_full(problem, first)
@@ -48,6 +54,9 @@ def begin(problem: Problem, state: State) -> int:
     counter[Counter.LAST_BACKFILL] = first - 1
     counter[Counter.CHANGED] = first
     counter[Counter.LAST_FULL] = first - 1
+    initial = problem.initial
+    for i in range(initial.job.size):
+        start(problem, state, initial.job[i], initial.start[i], initial.nodes[i], NOBODY)
     return 0
 
 
@@ -88,8 +97,9 @@ def _next_event(problem: Problem, state: State) -> int:
     counter, jobs = state.counter, problem.jobs
     now = min(next_end(state), next_moment(state))
     now = min(now, next_edge(problem, state))
-    if counter[Counter.ARRIVED] < jobs.tasks.size:
-        now = min(now, jobs.submit[jobs.by_submit[counter[Counter.ARRIVED]]])
+    job = next_submitted(problem, state)
+    if job >= 0:
+        now = min(now, state.waiting.submitted[job])
     if counter[Counter.CANCELLED] < jobs.by_cancel.size:
         now = min(now, jobs.cancel[jobs.by_cancel[counter[Counter.CANCELLED]]])
     if counter[Counter.HELD] < problem.holds.by_begin.size:
@@ -210,13 +220,17 @@ def _drop_who_missed(problem: Problem, state: State, now: int) -> None:
 
 @part
 def _take_arrivals(problem: Problem, state: State, now: int) -> bool:
-    counter, jobs, came = state.counter, problem.jobs, False
-    while counter[Counter.ARRIVED] < jobs.tasks.size:
-        job = jobs.by_submit[counter[Counter.ARRIVED]]
-        if jobs.submit[job] > now:
+    jobs, submitted, came = problem.jobs, state.waiting.submitted, False
+    while True:
+        job = next_submitted(problem, state)
+        if job < 0 or submitted[job] > now:
             break
-        counter[Counter.ARRIVED] += 1
+        pop_submitted(problem, state, job)
+        if jobs.submit[job] == NEVER and jobs.cancel[job] <= submitted[job]:
+            continue  # it left before its user would have submitted it
         give_number(problem, state, job)
+        if not np.isnan(state.start[job]):
+            continue  # it runs from the begin on
         look_for(state.shared, problem, job)
         if state.waiting.open[job] < GONE // 2:  # what else it waited for may have come since it was lost
             note_submit(problem, state, job)

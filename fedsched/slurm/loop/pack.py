@@ -13,6 +13,7 @@ from fedsched.core.values import digits_of
 from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.pack.node_caps import caps_table
 from fedsched.io.slurm_files.slurm_machine import job_factor_of
+from fedsched.model.constraints.feedback import followers_of
 from fedsched.model.jobs.admission import partition_of_jobs
 from fedsched.model.jobs.layout import requested_nodes
 from fedsched.model.machine.limits import users_of
@@ -23,15 +24,17 @@ from fedsched.slurm.conf.parameters import tiers_of
 from fedsched.slurm.loop.pack_shared import opened_on, refuse_on_shared_nodes
 from fedsched.slurm.loop.pack_sizes import sizes_of
 from fedsched.slurm.loop.pack_waits import (
-    NEVER,
     cancelled_by,
     conditions_on,
+    feedback_of,
     holds_of,
+    initial_of,
+    last_releases,
     limits_of,
     tasks_of_arrays,
     windows_of,
 )
-from fedsched.slurm.loop.structs import Jobs, Machine, Passes, Problem, Setting
+from fedsched.slurm.loop.structs import NEVER, Jobs, Machine, Passes, Problem, Setting
 from fedsched.slurm.nodes.node_sets import words_of
 from fedsched.slurm.passes.limits_of_accounts import over_alone, with_accounts
 from fedsched.slurm.priority.priorities import pack as pack_priorities
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from fedsched.engine.arrays.structs import RunningJobs
     from fedsched.engine.sharing import NodeSharing
     from fedsched.io.slurm_files.slurm_conf import Line
     from fedsched.model.jobs.workload import Workload
@@ -53,12 +57,13 @@ if TYPE_CHECKING:
 
 
 class Packed(NamedTuple):
-    """A problem, its priorities, the row of each of its jobs, and the second of the workload that is its second 0."""
+    """A problem, its priorities, each job's row, the second of the workload that is second 0 here, and its t0."""
 
     problem: Problem
     priorities: Priorities
     rows: Ints
     base: int
+    t0: float
 
 
 LONGEST = 10**9  # seconds: sums of times stay far from the largest number
@@ -76,14 +81,24 @@ def refuse_on_slurm(workload: Workload, federation: Federation, slurm: Slurm, re
 
 
 def pack(
-    workload: Workload, federation: Federation, slurm: Slurm, reading: Reading, sharing: NodeSharing | None = None
+    workload: Workload,
+    federation: Federation,
+    slurm: Slurm,
+    reading: Reading,
+    sharing: NodeSharing | None = None,
+    *,
+    t0: float | None = None,
+    running: RunningJobs | None = None,
 ) -> Packed:
-    """Return these jobs on these nodes as arrays; nodes are given whole where nothing says how they are shared."""
+    """Return these jobs on these nodes as arrays, with second 0 at t0 or, without it, at the first submit.
+
+    Nodes are given whole without `sharing`. Jobs that are `running` hold nodes from the begin on.
+    """
     refuse_on_slurm(workload, federation, slurm, reading)
     if sharing is not None:
         refuse_on_shared_nodes(workload, federation, slurm, sharing)
     rows = np.lexsort((workload.id, workload.submit))
-    base = int(np.floor(workload.submit.min()))
+    base = int(np.floor(workload.submit.min()) if t0 is None else np.ceil(t0))
     sets, of_job = _sets(workload, federation, shared=sharing is not None)
     partitions, of_partition, tier = _partitions(workload, federation, slurm)
     room = np.bitwise_count(sets).sum(axis=1)[of_job] if hasattr(np, "bitwise_count") else _sizes(sets)[of_job]
@@ -94,24 +109,34 @@ def pack(
         )
     begins = earliest_starts(workload, federation)
     submit = np.ceil(workload.submit) - base
-    earliest = submit if begins is None else np.maximum(submit, np.ceil(begins) - base)
+    earliest = np.array(submit) if begins is None else np.maximum(submit, np.ceil(begins) - base)
+    run = np.zeros(0, dtype=np.int64) if running is None else running.rows
+    follows = np.setdiff1d(followers_of(workload)[0], run)
+    earliest[follows] = -LONGEST if begins is None else np.ceil(begins[follows]) - base
+    earliest = np.maximum(earliest, last_releases(workload, base))
     limit = _limits(workload, reading)
     length = seconds_of_runs(workload, federation, reading)
     _refuse_endless(workload, earliest, limit, length)
     cancel = cancelled_by(workload, base)[rows]
     asked = asked_of(workload, slurm, rows, limit, shared=sharing is not None)
     priorities = _priorities(workload, federation, slurm, asked, base)
+    lasts, charged = np.maximum(np.ceil(length), 1.0), np.floor(length)
+    if running is not None:
+        begun = np.floor(running.start)
+        lasts[run], charged[run] = np.ceil(running.finish) - begun, np.floor(running.finish) - begun
+    known = submit[rows]
+    known[np.isin(rows, follows)] = NEVER
     users = _ints(np.unique(workload.user, return_inverse=True)[1][rows])
     record, successor = tasks_of_arrays(workload, federation, rows)
     jobs = Jobs(
-        submit=_ints(submit[rows]),
-        by_submit=_ints(np.argsort(submit[rows], kind="stable")),
+        submit=_ints(known),
+        by_submit=_ints([job for job in np.argsort(known, kind="stable") if known[job] < NEVER]),
         earliest=_ints(earliest[rows]),
         tasks=_ints(workload.tasks[rows]),
         limit=_ints(limit[rows]),
         planned=_ints(np.ceil(reading.planned(workload))[rows]),
-        runtime=_ints(np.maximum(np.ceil(length), 1.0)[rows]),
-        charged=_ints(np.floor(length)[rows]),
+        runtime=_ints(lasts[rows]),
+        charged=_ints(charged[rows]),
         completing=_ints(_completing(workload, slurm)[rows]),
         user=users,
         association=priorities.association if slurm.assoc is not None else users,
@@ -130,10 +155,14 @@ def pack(
     )
     settings = _settings(slurm, epoch_of(workload, slurm) + base)
     settings[Setting.FIFO] = _is_fifo(slurm, tier)
+    settings[Setting.BASE] = base
+    settings[Setting.BEGIN] = int(submit.min()) if t0 is None else 0
     problem = Problem(
         jobs=jobs,
         machine=machine,
-        conditions=conditions_on(workload, reading, rows),
+        conditions=conditions_on(workload, reading, rows, run),
+        feedback=feedback_of(workload, length, rows, running),
+        initial=initial_of(workload, federation, running, base, rows),
         holds=holds_of(workload, base, rows),
         windows=windows_of(federation, base),
         limits=with_accounts(limits_of(workload, federation, rows), slurm, asked, workload.id[rows]),
@@ -141,7 +170,7 @@ def pack(
         passes=_passes(slurm, base),
         sizes=sizes_of(workload, federation, slurm, rows) if sharing is None else None,
     )
-    return Packed(problem, priorities, _ints(rows), base)
+    return Packed(problem, priorities, _ints(rows), base, float(workload.submit.min()) if t0 is None else t0)
 
 
 def _passes(slurm: Slurm, base: int) -> Passes:

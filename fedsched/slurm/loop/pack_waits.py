@@ -7,32 +7,37 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.model.constraints.dependencies import End, Kind, edges_of, ends_of, topological_order
+from fedsched.model.constraints.feedback import followers_of
 from fedsched.model.machine.counters import counters_of
 from fedsched.model.time.downtimes import KINDS, reserved_names
-from fedsched.model.time.reservations import reservations_of
-from fedsched.slurm.loop.structs import Conditions, Holds, Limits, Windows
+from fedsched.model.time.reservations import reservation_of_jobs, reservations_of
+from fedsched.slurm.loop.structs import NEVER, Conditions, Feedback, Holds, Initial, Limits, Windows
 from fedsched.slurm.nodes.node_sets import words_of
 from fedsched.slurm.passes.conditions import END, END_BADLY, END_WELL, START
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
+    from fedsched.engine.arrays.structs import RunningJobs
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
     from fedsched.model.reading import Reading
     from fedsched.model.time.downtimes import Downtime
-    from fedsched.slurm.loop.structs import Ints
+    from fedsched.slurm.loop.structs import Floats, Ints
 
-NEVER = 2**62
 NOBODYS = -1
 AWAITS = {Kind.AFTER: START, Kind.AFTERANY: END, Kind.AFTEROK: END_WELL, Kind.AFTERNOTOK: END_BADLY}
 ENDS = {End.WELL: END_WELL, End.BADLY: END_BADLY, End.CANCELLED: END}
 ALIKE = ("account", "qos", "partition", "reservation", "features", "name", "user")  # what tasks of one record agree in
 
 
-def conditions_on(workload: Workload, reading: Reading, rows: Ints) -> Conditions:
-    """Return who waits for whom, by the jobs' numbers."""
+def conditions_on(workload: Workload, reading: Reading, rows: Ints, running: Ints) -> Conditions:
+    """Return which job waits for which, by their numbers; rows that are `running` wait for nothing any more."""
     edges, jobs = edges_of(workload), len(workload)
     topological_order(workload, edges)  # refuses circles
+    moves = np.arange(edges.job.size) >= edges.job.size - followers_of(workload)[0].size  # those come last
+    waits = ~np.isin(edges.job, running)
+    edges, moves = edges._replace(**{name: column[waits] for name, column in edges._asdict().items()}), moves[waits]
     number = np.empty(jobs, dtype=np.int64)
     number[rows] = np.arange(jobs)
     by_on = np.argsort(number[edges.on], kind="stable")
@@ -41,9 +46,52 @@ def conditions_on(workload: Workload, reading: Reading, rows: Ints) -> Condition
         follower=_ints(number[edges.job][by_on]),
         awaits=_ints([AWAITS[Kind(kind)] for kind in edges.kind[by_on]]),
         lag=_ints(np.ceil(edges.lag[by_on])),
-        open=_ints(1 + np.bincount(number[edges.job], minlength=jobs)),
+        moves=_ints(moves[by_on]),
+        open=_ints(1 + np.bincount(number[edges.job[~moves]], minlength=jobs)),
         end=_ints([ENDS[End(end)] for end in ends_of(workload, reading)[rows]]),
     )
+
+
+def feedback_of(workload: Workload, length: Floats, rows: Ints, running: RunningJobs | None) -> Feedback:
+    """Return what decides the submits of jobs that follow others, `length` being how long each job runs."""
+    follows, _, think = followers_of(workload)
+    if not follows.size:
+        return Feedback(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0))
+    thinks = np.zeros(len(workload))
+    thinks[follows] = think
+    cancel = np.full(len(workload), np.inf) if workload.cancel_at is None else workload.cancel_at.times
+    end = np.full(len(workload), np.nan)
+    if running is not None:
+        end[running.rows] = running.finish
+    return Feedback(*(np.ascontiguousarray(column[rows]) for column in (thinks, length, cancel, end)))
+
+
+def initial_of(
+    workload: Workload, federation: Federation, running: RunningJobs | None, base: int, rows: Ints
+) -> Initial:
+    """Return the jobs that run at the begin, each with nodes of its groups that are free and open to it.
+
+    It gets the free nodes of the lowest numbers, and nodes that are closed to it only if no others are left.
+    """
+    nodes = federation.nodes
+    if running is None:
+        return Initial(_ints(np.zeros(0)), _ints(np.zeros(0)), words_of(np.zeros((0, nodes), dtype=np.bool_)))
+    number = np.empty(len(workload), dtype=np.int64)
+    number[rows] = np.arange(rows.size)
+    windows, closed = windows_of(federation, base), closed_nodes(federation)
+    now = (windows.begin <= 0) & (windows.end > 0)
+    of_jobs = reservation_of_jobs(workload, federation)
+    free, held = np.ones(nodes, dtype=np.bool_), np.zeros((running.rows.size, nodes), dtype=np.bool_)
+    for mine, row, counts in zip(held, running.rows.tolist(), running.counts, strict=True):
+        own = windows.reservation == of_jobs[row]
+        shut = closed[now & ~own].any(axis=0)
+        if of_jobs[row] != NOBODYS:
+            shut |= ~closed[own].any(axis=0)
+        for g in np.flatnonzero(counts).tolist():
+            there = np.flatnonzero(free & (federation.group_of_node == g))
+            mine[there[np.argsort(shut[there], kind="stable")][: counts[g]]] = True
+        free &= ~mine
+    return Initial(_ints(number[running.rows]), _ints(np.floor(running.start) - base), words_of(held))
 
 
 def holds_of(workload: Workload, base: int, rows: Ints) -> Holds:
@@ -52,11 +100,20 @@ def holds_of(workload: Workload, base: int, rows: Ints) -> Holds:
     held = None if workload.held is None else workload.held.take(rows)
     if held is None:
         return Holds(nobody, nobody, nobody, nobody, nobody, nobody)
-    begin = _ints([_second(time, base, down=True) for time in held.begin.tolist()])
-    end = _ints([_second(time, base, down=False) for time in held.end.tolist()])
+    begin, end = _ints(np.floor(held.begin) - base), _ints(np.ceil(held.end) - base)
     first, owner = (np.array(values, dtype=np.int64) for values in (held.first, held.owner))  # theirs are read-only
     by_begin, by_end = (_ints(np.argsort(times, kind="stable")) for times in (begin, end))
     return Holds(first, begin, end, owner, by_begin, by_end)
+
+
+def last_releases(workload: Workload, base: int) -> Floats:
+    """Return the second of each job's last release from a hold that is over at second 0; its age begins anew then."""
+    found = np.full(len(workload), -np.inf)
+    if workload.held is not None:
+        end = np.ceil(workload.held.end) - base
+        over = end <= 0.0
+        np.maximum.at(found, workload.held.owner[over], end[over])
+    return found
 
 
 def cancelled_by(workload: Workload, base: int) -> Ints:
@@ -82,6 +139,8 @@ def tasks_of_arrays(workload: Workload, federation: Federation, rows: Ints) -> t
         said.append(workload.begin.begin[rows])
     if workload.held is not None:
         said.append(workload.held.columns()["held"][rows])
+    if workload.feedback is not None:
+        said += [column[rows] for column in workload.feedback.columns().values()]
     if workload.nice is not None:
         said.append(workload.nice.values[rows])
     last: dict[tuple[Any, ...], int] = {}
@@ -118,9 +177,15 @@ def limits_of(workload: Workload, federation: Federation, rows: Ints) -> Limits:
     )
 
 
+def closed_nodes(federation: Federation) -> NDArray[np.bool_]:
+    """Return downtimes × nodes: which nodes each downtime of the calendar closes."""
+    sizes = {cluster.name: cluster.nodes for cluster in federation.clusters}
+    closed = np.array([one.members(sizes) for one in federation.calendar], dtype=np.bool_)
+    return closed.reshape(len(federation.calendar), federation.nodes)
+
+
 def windows_of(federation: Federation, base: int) -> Windows:
     """Return when which nodes are closed; whole seconds in which they are so at any time."""
-    sizes = {cluster.name: cluster.nodes for cluster in federation.clusters}
     calendar = federation.calendar
     place = {name: r for r, name in enumerate(reserved_names(federation))}
     kept = reservations_of(federation)
@@ -128,9 +193,8 @@ def windows_of(federation: Federation, base: int) -> Windows:
     end = _ints([_second(one.end, base, down=False) for one in calendar])
     known = _ints([_second(float(one.known_from or 0.0), base, down=True) for one in calendar])
     edges = np.unique(np.concatenate([begin, end, known]))
-    closed = np.array([one.members(sizes) for one in calendar], dtype=np.bool_)
     return Windows(
-        nodes=words_of(closed.reshape(len(calendar), federation.nodes)),
+        nodes=words_of(closed_nodes(federation)),
         begin=begin,
         end=end,
         planned_end=_ints([end[w] if one.end_known else NEVER for w, one in enumerate(calendar)]),

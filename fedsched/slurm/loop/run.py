@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from fedsched.core.text import counted
 from fedsched.engine.run.simulation import unfinished_note
 from fedsched.engine.sharing.result import Played as OnNodes
 from fedsched.engine.sharing.run import use_of
+from fedsched.model.constraints.dependencies import replace_singletons
+from fedsched.model.constraints.feedback import submits_after
 from fedsched.model.schedule.integrals import NOT_KNOWN
 from fedsched.slurm.conf.memory import notes_before_run, partition_notes, refuse_other_sharing, with_memory
 from fedsched.slurm.loop import event_loop
@@ -23,6 +26,7 @@ from fedsched.slurm.result.schedule import Played, SharedSlurmSchedule, SlurmSch
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fedsched.engine.arrays.structs import RunningJobs
     from fedsched.engine.sharing import NodeSharing
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
     from fedsched.slurm.loop.pack import Packed
     from fedsched.slurm.loop.structs import Problem, State
 
+ITS_NODES = "the lowest free nodes of their groups, in the order of starts"
 SLICE = 20_000  # instants between two looks at Ctrl-C and progress
 
 
@@ -41,12 +46,19 @@ def scheduled(
     reading: Reading,
     progress: Callable[[int, int], None] | None = None,
     sharing: NodeSharing | None = None,
+    *,
+    t0: float | None = None,
+    running: RunningJobs | None = None,
 ) -> SlurmSchedule | SharedSlurmSchedule:
-    """Return what Slurm makes of these jobs, or of what there was until Ctrl-C; None: nodes are given whole."""
+    """Return the schedule that Slurm makes of these jobs from t0 on, or until Ctrl-C.
+
+    Without `sharing` nodes are given whole; without t0 the clocks begin with the first submit. Jobs that are `running`
+    hold nodes at t0.
+    """
     if sharing is not None:
         refuse_other_sharing(slurm)
         workload, by_node = with_memory(workload, slurm)
-    packed: Packed = pack(workload, federation, slurm, reading, sharing)
+    packed: Packed = pack(workload, federation, slurm, reading, sharing, t0=t0, running=running)
     runs: list[SlurmSchedule | SharedSlurmSchedule] = []
     for member in range(max(1, slurm.ensemble)):
         one, sooner = draw_clocks(packed, member)
@@ -58,7 +70,7 @@ def scheduled(
         event_loop.begin(one.problem, state)
         state.counter[Counter.NEXT_MAIN] -= sooner
         status = _to_the_end(one.problem, state, progress)
-        runs.append(_schedule(workload, federation, slurm, reading, state, one, status, sharing))
+        runs.append(_schedule(workload, federation, slurm, reading, state, one, status, sharing, running))
         if status == event_loop.PAUSED:
             break
     return runs[0] if len(runs) == 1 else joined_runs(runs)
@@ -92,14 +104,19 @@ def _schedule(
     packed: Packed,
     status: int,
     sharing: NodeSharing | None,
+    running: RunningJobs | None,
 ) -> SlurmSchedule | SharedSlurmSchedule:
     jobs, rows, base = len(workload), packed.rows, packed.base
     start, by, held = np.full(jobs, np.nan), np.zeros(jobs, dtype=np.int64), np.zeros_like(state.held)
     start[rows] = state.start + base
     by[rows], held[rows] = state.by, state.held
     finish = np.maximum(start + seconds_of_runs(workload, federation, reading), np.nextafter(start, np.inf))
+    if running is not None:
+        start[running.rows], finish[running.rows] = running.start, running.finish
     now = float(state.counter[Counter.NOW] + base)
     notes = notes_before_run(slurm, workload, shared=sharing is not None)
+    if running is not None and running.rows.size:
+        notes.append(f"assumed of {counted(running.rows.size, 'job')} running at {packed.t0:g} s: {ITS_NODES}")
     interrupted = status == event_loop.PAUSED
     if status == event_loop.STUCK:
         notes.append(unfinished_note(int(state.counter[Counter.FINISHED]), jobs))
@@ -107,9 +124,10 @@ def _schedule(
         finish = np.where(finish <= now, finish, np.nan)
         done = int((~np.isnan(finish)).sum())
         notes.append(f"interrupted at {now:g} s: {done} of {counted(jobs, 'job')} finished")
+    workload = _as_submitted(workload, packed, state, finish, now)
     columns: dict[str, Any] = {
         "workload": workload, "federation": federation, "start": start, "finish": finish, "reading": reading,
-        "t0": float(workload.submit.min()), "notes": tuple(notes), "until": now if interrupted else np.inf,
+        "t0": packed.t0, "notes": tuple(notes), "until": now if interrupted else np.inf,
     }  # fmt: skip
     if sharing is None or state.shared is None:
         played = Played(by, held, int(state.counter[Counter.PASSES]), int(state.counter[Counter.TESTS]))
@@ -121,6 +139,18 @@ def _schedule(
         **columns, policy=f"{slurm}, {sharing}", counts=use.counts, played=OnNodes(sharing, use), by=by,
         integrals=NOT_KNOWN._replace(saturated_seconds=0.0),
     )  # fmt: skip
+
+
+def _as_submitted(workload: Workload, packed: Packed, state: State, finish: np.ndarray, now: float) -> Workload:
+    """Return the workload with the submits that came out, if jobs follow others [45]."""
+    if workload.feedback is None:
+        return workload
+    over, gone = np.where(finish <= now, finish, np.nan), np.zeros(len(workload), dtype=np.bool_)
+    gone[packed.rows] = state.waiting.gone == 1
+    if workload.cancel_at is not None:
+        gone &= workload.cancel_at.times <= now
+        over[gone] = workload.cancel_at.times[gone]
+    return replace(workload, submit=submits_after(workload, over, gone), after=replace_singletons(workload))
 
 
 def _counts(held: np.ndarray, federation: Federation) -> np.ndarray:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from fedsched.slurm.priority.priorities import Priorities
 
 
+NEVER = 2**62
+
+
 class By(IntEnum):
     """Who started a job."""
 
@@ -62,6 +65,8 @@ class Setting(IntEnum):
     PARTITION_JOB_DEPTH = 28
     SCHED_MAX_JOB_START = 29
     ASSOC_LIMIT_STOP = 30
+    BEGIN = 31  # the second in which the clocks begin
+    BASE = 32  # the second of the workload that is second 0
     FIFO = 23  # jobs go by the list that they stand in: no backfill, no priorities, one tier
 
 
@@ -94,14 +99,15 @@ class Counter(IntEnum):
     HELD = 23  # holds whose begins have come
     RELEASED = 24  # and whose ends
     NUMBERED = 25  # what the next job is that is submitted or released, to priority/basic
+    COMING = 26  # jobs that follow others and whose submits are known and to come
 
 
 @by_reference
 class Jobs(NamedTuple):
     """The jobs, in the order of submit, then id: that of their numbers in Slurm."""
 
-    submit: Ints  # the second in which a job is seen first
-    by_submit: Ints
+    submit: Ints  # the second in which a job is seen first; NEVER: it follows another job, whose end decides [45]
+    by_submit: Ints  # the jobs whose submits are known beforehand, by these
     earliest: Ints  # and in which it may start at the earliest, by its own wish and its reservation
     tasks: Ints
     limit: Ints
@@ -129,8 +135,22 @@ class Conditions(NamedTuple):
     follower: Ints
     awaits: Ints
     lag: Ints
+    moves: Ints  # 1: the end decides when the follower is submitted
     open: Ints  # of each job, its submit among them
     end: Ints  # how each job ends
+
+
+@by_reference
+class Feedback(NamedTuple):
+    """What decides the submits of jobs that follow others [45]: each job's think time, run time and cancellation.
+
+    Times are exact seconds, of the workload's clock. The arrays are empty if no job follows another.
+    """
+
+    think: Floats
+    runtime: Floats
+    cancel: Floats
+    end: Floats  # of jobs that run at the begin; NaN for others
 
 
 @by_reference
@@ -197,12 +217,23 @@ class Passes(NamedTuple):
 
 
 @by_reference
+class Initial(NamedTuple):
+    """The jobs that run at the begin, in the order of their starts: their seconds of start, and their nodes."""
+
+    job: Ints
+    start: Ints
+    nodes: Words  # running job × word
+
+
+@by_reference
 class Problem(NamedTuple):
     """Jobs, nodes, the parameters, and the times of the backfill passes where they are given."""
 
     jobs: Jobs
     machine: Machine
     conditions: Conditions
+    feedback: Feedback
+    initial: Initial
     holds: Holds
     windows: Windows
     limits: Limits
@@ -220,6 +251,8 @@ class Waiting(NamedTuple):
     begun: Ints
     gone: Ints
     timer: Ints  # a heap of jobs, by their moments
+    submitted: Ints  # the second of each job's submit; NEVER: it is not known yet
+    coming: Ints  # a heap of jobs that follow others, by their submits
     doomed: Ints
     shown: Ints  # of each record, the task that stands in the queue; -1: none
     since: Ints  # when the record came into Slurm's list
@@ -315,10 +348,12 @@ def new_state(problem: Problem, priorities: Priorities, shared: Shared | None = 
         priorities=priorities,
         waiting=Waiting(
             open=problem.conditions.open.copy(),
-            moment=np.maximum(jobs.submit, jobs.earliest),
+            moment=np.where(jobs.submit < NEVER, np.maximum(jobs.submit, jobs.earliest), jobs.earliest),
             begun=ints(many),
             gone=ints(many),
             timer=ints(many),
+            submitted=jobs.submit.copy(),
+            coming=ints(problem.feedback.think.size),
             doomed=ints(many),
             shown=ints(many, -1),
             since=jobs.submit.copy(),

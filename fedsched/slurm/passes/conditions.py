@@ -6,17 +6,20 @@ job with a condition that cannot be met never starts, and nor do the jobs that d
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fedsched.core.jit import constant, inlined, part
-from fedsched.slurm.loop.structs import Counter
+from fedsched.slurm.loop.structs import Counter, Setting
 
 if TYPE_CHECKING:
-    from fedsched.slurm.loop.structs import Problem, State
+    from fedsched.slurm.loop.structs import Ints, Problem, State
 
 START, END, END_WELL, END_BADLY, CANCELLED = (constant(k) for k in range(5))
 NEVER = constant(2**62)
-NO_JOBS = constant(0)
+NO_JOBS, NO_JOB = constant(0), constant(-1)
 DOOMED = constant(2**40)  # open conditions of a job that can never start
 
 
@@ -47,6 +50,9 @@ def settle(problem: Problem, state: State, job: int, now: int, what: int) -> Non
         if awaits > END and awaits != what:
             doomed = _doom(problem, state, follower, doomed)
             continue
+        if conditions.moves[i] == 1:
+            _submit_later(problem, state, follower, _end_of(problem, state, job, what))
+            continue
         waiting.moment[follower] = max(waiting.moment[follower], now + max(conditions.lag[i], int(what == START)))
         waiting.open[follower] -= 1
         if waiting.open[follower] == 0:
@@ -54,11 +60,58 @@ def settle(problem: Problem, state: State, job: int, now: int, what: int) -> Non
     _doom_followers(problem, state, doomed)
 
 
+@inlined
+def _end_of(problem: Problem, state: State, job: int, what: int) -> float:
+    if what == CANCELLED:
+        return problem.feedback.cancel[job]
+    if not np.isnan(problem.feedback.end[job]):
+        return problem.feedback.end[job]
+    begun = state.start[job] + problem.settings[Setting.BASE]
+    least = math.ldexp(1.0, math.frexp(begun)[1] - 53)  # to the next number: a run takes some time
+    return begun + max(problem.feedback.runtime[job], least)
+
+
+@part
+def _submit_later(problem: Problem, state: State, job: int, over: float) -> None:
+    # The job that this one follows has ended; its submit is still to come, or is that very second.
+    waiting = state.waiting
+    second = int(np.ceil(over + problem.feedback.think[job])) - problem.settings[Setting.BASE]
+    waiting.submitted[job], waiting.since[job] = second, second
+    waiting.moment[job] = max(waiting.moment[job], second)
+    _push(waiting.coming, waiting.submitted, state.counter[Counter.COMING], job)
+    state.counter[Counter.COMING] += 1
+
+
+@part
+def next_submitted(problem: Problem, state: State) -> int:
+    """Return the job that is submitted next, of those whose submits are known; -1 if there is none.
+
+    Within a second jobs are submitted in the order of their numbers.
+    """
+    counter, waiting, by_submit = state.counter, state.waiting, problem.jobs.by_submit
+    first = by_submit[counter[Counter.ARRIVED]] if counter[Counter.ARRIVED] < by_submit.size else NO_JOB
+    if counter[Counter.COMING] == 0:
+        return first
+    follows = waiting.coming[0]
+    return first if first != NO_JOB and _earlier(waiting.submitted, first, follows) else follows
+
+
+@part
+def pop_submitted(problem: Problem, state: State, job: int) -> None:
+    """Remove the job that `next_submitted` returned from those to come."""
+    if problem.jobs.submit[job] < NEVER:
+        state.counter[Counter.ARRIVED] += 1
+    else:
+        state.counter[Counter.COMING] -= 1
+        _pop(state.waiting.coming, state.waiting.submitted, state.counter[Counter.COMING])
+
+
 @part
 def wait_until(problem: Problem, state: State, job: int, moment: int) -> None:
     """Put a job on the timer, to join the queue at `moment`; if it is held then, at the end of the hold [73]."""
     state.waiting.moment[job] = released(problem, job, moment)
-    _push(state, job)
+    _push(state.waiting.timer, state.waiting.moment, state.counter[Counter.TIMERS], job)
+    state.counter[Counter.TIMERS] += 1
 
 
 @part
@@ -111,41 +164,45 @@ def next_moment(state: State) -> int:
     return state.waiting.moment[state.waiting.timer[0]]
 
 
+@part
+def pop_due(state: State) -> int:
+    """Remove the first job from the timer and return it."""
+    state.counter[Counter.TIMERS] -= 1
+    return _pop(state.waiting.timer, state.waiting.moment, state.counter[Counter.TIMERS])
+
+
+# ---- heaps of jobs, by their times
+
+
 @inlined
-def _earlier(state: State, one: int, other: int) -> bool:
-    moment = state.waiting.moment
-    if moment[one] != moment[other]:
-        return moment[one] < moment[other]
+def _earlier(times: Ints, one: int, other: int) -> bool:
+    if times[one] != times[other]:
+        return times[one] < times[other]
     return one < other
 
 
 @part
-def _push(state: State, job: int) -> None:
-    timer, place = state.waiting.timer, state.counter[Counter.TIMERS]
-    state.counter[Counter.TIMERS] += 1
+def _push(heap: Ints, times: Ints, many: int, job: int) -> None:
+    place = many
     while place > 0:
         above = (place - 1) // 2
-        if not _earlier(state, job, timer[above]):
+        if not _earlier(times, job, heap[above]):
             break
-        timer[place] = timer[above]
+        heap[place] = heap[above]
         place = above
-    timer[place] = job
+    heap[place] = job
 
 
 @part
-def pop_due(state: State) -> int:
-    """Remove the first job from the timer and return it."""
-    timer = state.waiting.timer
-    first, many = timer[0], state.counter[Counter.TIMERS] - 1
-    state.counter[Counter.TIMERS] = many
-    last, place = timer[many], NO_JOBS
-    while 2 * place + 1 < many:
+def _pop(heap: Ints, times: Ints, left: int) -> int:
+    first, last, place = heap[0], heap[left], NO_JOBS
+    while 2 * place + 1 < left:
         child = 2 * place + 1
-        if child + 1 < many and _earlier(state, timer[child + 1], timer[child]):
+        if child + 1 < left and _earlier(times, heap[child + 1], heap[child]):
             child += 1
-        if not _earlier(state, timer[child], last):
+        if not _earlier(times, heap[child], last):
             break
-        timer[place] = timer[child]
+        heap[place] = heap[child]
         place = child
-    timer[place] = last
+    heap[place] = last
     return first

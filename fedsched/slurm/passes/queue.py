@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 def comes_before(problem: Problem, state: State, one: int, other: int) -> bool:
     """Return whether a waiting job is before another one in the queue.
 
-    Jobs of reservations come first, then higher tiers, then higher priorities, then lower numbers; under FIFO, older
-    entries.
+    Jobs of reservations come first, then higher tiers, then higher priorities, earlier submits and lower numbers;
+    under FIFO, older entries.
     """
     tier, reservation = problem.machine.tier, problem.jobs.reservation
     if problem.settings[Setting.FIFO] == 1:
@@ -36,7 +36,8 @@ def comes_before(problem: Problem, state: State, one: int, other: int) -> bool:
     value = state.priorities.value
     if value[one] != value[other]:
         return value[one] > value[other]
-    return one < other
+    submitted = state.waiting.submitted
+    return submitted[one] < submitted[other] if submitted[one] != submitted[other] else one < other
 
 
 @inlined

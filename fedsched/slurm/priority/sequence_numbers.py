@@ -24,7 +24,7 @@ def give_number(problem: Problem, state: State, job: int) -> None:
 
     A job that is held at its submit gets no number yet.
     """
-    submit = problem.jobs.submit[job]
+    submit = state.waiting.submitted[job]
     if problem.holds.first.size > 0:
         give_released_numbers(problem, state, submit)
         if released(problem, job, submit) > submit:
@@ -36,13 +36,14 @@ def give_number(problem: Problem, state: State, job: int) -> None:
 def give_released_numbers(problem: Problem, state: State, now: int) -> None:
     """Give a new number to each waiting job with a hold that has ended by `now`, in order of these ends."""
     counter, holds, jobs = state.counter, problem.holds, problem.jobs
+    submitted = state.waiting.submitted
     while counter[Counter.RELEASED] < holds.by_end.size:
         hold = holds.by_end[counter[Counter.RELEASED]]
         job, end = holds.job[hold], holds.end[hold]
         if end > now:
             break
         counter[Counter.RELEASED] += 1
-        if end > jobs.submit[job] and _waits(problem, state, job, end):
+        if end > submitted[job] and _waits(problem, state, job, end):
             first = jobs.record[job]
             while not _waits(problem, state, first, end):
                 first = jobs.successor[first]

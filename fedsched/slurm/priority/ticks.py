@@ -189,7 +189,7 @@ def _charge(priorities: Priorities, job: int, last: float, now: float, start: Fl
     association = priorities.association[job]
     if association < 0:
         return
-    begin = start[job] if np.isnan(last) or start[job] > last else last
+    begin = max(0.0, start[job] if np.isnan(last) or start[job] > last else last)  # what was used before is not counted
     ran = min(now, start[job] + priorities.limit[job]) - begin
     if not ran > 0.0:
         return

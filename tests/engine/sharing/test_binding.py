@@ -55,7 +55,7 @@ def test_jobs_are_bound_to_cores_as_to_nodes(seed: int, heuristic: str) -> None:
 
 
 def test_who_fits_on_no_chosen_group_is_not_bound() -> None:
-    """Each task takes the memory of a node, and the cluster with cores for both has one: the job takes both clusters."""
+    """Each task takes the memory of a node, and the cluster with cores for both has one: the job takes both."""
     fast = fs.NodeGroup(1, 2.0, resources={"cpu": 16, "memory": 10})
     groups = (fast, fs.NodeGroup(1, resources={"cpu": 8, "memory": 10}))
     machine = fs.Federation(tuple(fs.Cluster(name, (group,)) for name, group in zip("ab", groups, strict=True)))
