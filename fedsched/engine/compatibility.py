@@ -267,7 +267,6 @@ PLACES = {
 
 # Place -> feature -> reason: the refused combinations.
 REFUSED: dict[str, dict[str, str]] = {
-    "dispatch local": {"power caps": _NO_WATTS},
     "dispatch conservative": {"boots": _PLANS_AHEAD, "power caps": _NO_WATTS},
     "dispatch lookahead": {"boots": _PLANS_AHEAD, "power caps": _NO_WATTS},
     "boots": {

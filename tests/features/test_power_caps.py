@@ -72,7 +72,7 @@ def test_random_systems_start_jobs_as_the_reference_does(part: int) -> None:
     assert moved > 20
 
 
-def begun(jobs: fs.Workload, machine: fs.Federation, policy: str = "fcfs") -> list[float]:
+def begun(jobs: fs.Workload, machine: fs.Federation, policy: str | fs.Rules = "fcfs") -> list[float]:
     """Return the starts of jobs of known length, having had them checked."""
     schedule = fs.simulate(jobs, machine, policy, knowledge="runtime")
     schedule.verify(claimed=schedule.metrics())
@@ -124,6 +124,21 @@ def test_a_cap_of_one_cluster_leaves_the_others_alone() -> None:
     easy = fs.Rules(dispatch="easy", placement="single")
     assert fs.simulate(jobs, replace(both, signals=(of_a,)), easy).start.tolist() == [0.0, 10.0, 0.0, 12.0]
     assert fs.simulate(jobs, replace(both, signals=(of_a, of_all)), easy).start.tolist() == [0.0, 10.0, 20.0, 32.0]
+
+
+def test_a_local_queue_waits_for_watts_and_does_not_hold_those_of_all() -> None:
+    """Of 240 W for three busy nodes, the head of A waits for two, and holds A; a job of B may take the third."""
+    both = fs.Federation((*NODES.clusters, fs.Cluster("B", (fs.NodeGroup(4, 1.0, 100.0, 20.0),))))
+    in_a, in_b = [True, False], [False, True]
+    jobs = fs.Workload(
+        submit=[0.0, 0.0, 0.0, 1.0], tasks=[2, 2, 1, 1], runtime=[10.0, 5.0, 5.0, 20.0], sites=("A", "B"),
+        allowed=[in_a, in_a, in_a, in_b],
+    )  # fmt: skip
+    local, machine = fs.Rules(dispatch="local", placement="single"), capped((0.0,), (400.0,), both)
+    assert begun(jobs, machine, local) == [0.0, 10.0, 15.0, 1.0]
+    assert begun(jobs, replace(machine, signals=(fs.Signal((0.0,), (240.0,), "W", "A"),)), local) == [0.0, 10.0, 15.0, 1.0]
+    assert begun(jobs, both, local) == [0.0, 0.0, 5.0, 1.0]
+    assert begun(jobs, machine, "mct")[3] == 1.0
 
 
 def test_verify_sees_who_starts_under_a_cap_that_does_not_bear_it() -> None:
