@@ -136,9 +136,23 @@ def test_a_local_queue_waits_for_watts_and_does_not_hold_those_of_all() -> None:
     )  # fmt: skip
     local, machine = fs.Rules(dispatch="local", placement="single"), capped((0.0,), (400.0,), both)
     assert begun(jobs, machine, local) == [0.0, 10.0, 15.0, 1.0]
-    assert begun(jobs, replace(machine, signals=(fs.Signal((0.0,), (240.0,), "W", "A"),)), local) == [0.0, 10.0, 15.0, 1.0]
+    of_a = replace(both, signals=(fs.Signal((0.0,), (240.0,), "W", "A"),))
+    assert begun(jobs, of_a, local) == [0.0, 10.0, 15.0, 1.0]
     assert begun(jobs, both, local) == [0.0, 0.0, 5.0, 1.0]
     assert begun(jobs, machine, "mct")[3] == 1.0
+
+
+def test_lookahead_fills_the_watts_that_are_left() -> None:
+    """Six of eight nodes have watts: beside a job of two, two jobs of two use more of them than one of three.
+
+    The head waits for the first job until 10. Beside a head of four nodes two have watts for jobs that last longer.
+    """
+    machine = fs.Federation((fs.Cluster("A", (fs.NodeGroup(8, 1.0, 100.0, 20.0),)),))
+    jobs = fs.Workload(submit=[0.0] * 5, tasks=[2, 6, 3, 2, 2], runtime=[10.0, 5.0, 9.0, 8.0, 7.0])
+    lookahead = fs.Rules(dispatch="lookahead")
+    assert begun(jobs, capped((0.0,), (640.0,), machine), lookahead) == [0.0, 10.0, 15.0, 0.0, 0.0]
+    lasting = fs.Workload(submit=[0.0] * 5, tasks=[3, 4, 1, 2, 1], runtime=[10.0, 5.0, 19.0, 18.0, 17.0])
+    assert begun(lasting, capped((0.0,), (640.0,), machine), lookahead) == [0.0, 10.0, 15.0, 0.0, 15.0]
 
 
 def test_verify_sees_who_starts_under_a_cap_that_does_not_bear_it() -> None:

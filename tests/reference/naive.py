@@ -655,11 +655,12 @@ def milliwatts(watts: float) -> int:
 
 def planned_above_idle(job: Job, counts: Counts, machine: Machine, cap: Cap) -> int:
     """Return by how many milliwatts a job is planned to make the groups of a cap draw more than idle ones."""
-    more = 0
-    for g in cap.groups:
-        group = machine.groups[g]
-        more += counts[g] * max(0, milliwatts(drawn(job, group)) - milliwatts(group.idle))
-    return more
+    return sum(counts[g] * above_idle(job, machine.groups[g]) for g in cap.groups)
+
+
+def above_idle(job: Job, group: Group) -> int:
+    """Return by how many milliwatts a job is planned to make a node draw more than an idle one."""
+    return max(0, milliwatts(drawn(job, group)) - milliwatts(group.idle))
 
 
 def scrambled(seed: int, row: int, draw: int) -> int:
@@ -1699,9 +1700,26 @@ class Simulation:
         alone = [(j, self.place_beside(j, shadow, extra)) for j in rest]
         able = [(j, counts) for j, counts in alone if counts is not None][:LOOKAHEAD]
         sizes = [(sum(counts), self.ends_after(shadow, j, counts)) for j, counts in able]
-        chosen = best_packing(sizes, sum(self.free_at(self.now)), sum(extra.nodes))
+        lasting = [one for one, (_, lasts) in zip(able, sizes, strict=True) if lasts]
+        free = min(sum(self.free_at(self.now)), self.nodes_under_caps(able, self.now))
+        left = sum(extra.nodes)
+        if extra.whose >= 0:
+            left = min(left, self.nodes_under_caps(lasting, shadow, extra))
+        chosen = best_packing(sizes, free, left)
         extra = self.backfill([able[i][0] for i in chosen], shadow, extra)
         self.backfill([j for j in rest if j in self.queue], shadow, extra)
+
+    def nodes_under_caps(self, placed: list[tuple[int, Counts]], time: float, beside: Extra | None = None) -> float:
+        """Return for how many nodes caps on all nodes have watts at a time, each at the least of those placed."""
+        found, groups = math.inf, self.machine.groups
+        of_nodes = [above_idle(self.jobs[j], groups[g]) for j, counts in placed for g, x in enumerate(counts) if x > 0]
+        for cap in self.machine.caps:
+            if len(cap.groups) == len(groups) and min(of_nodes, default=0) > 0:
+                room = self.room(cap, time)
+                if beside is not None:
+                    room -= planned_above_idle(self.jobs[beside.whose], beside.head, self.machine, cap)
+                found = min(found, max(0, room) // min(of_nodes))
+        return found
 
     def reserve_head(self, head: int) -> tuple[float, Extra]:
         """Return the shadow time of the head, and what it leaves over then.
@@ -1780,12 +1798,12 @@ class Simulation:
         return None
 
 
-def best_packing(sizes: list[tuple[int, bool]], free: int, extra: int) -> list[int]:
+def best_packing(sizes: list[tuple[int, bool]], free: float, extra: float) -> list[int]:
     """Return which (tasks, lasts) use the most nodes, at most `extra` of them by those that last.
 
     Every set that fits is looked at. Of equally good ones it is the one without the last in which they differ.
     """
-    packings: list[tuple[int, int, list[int]]] = [(free, extra, [])]
+    packings: list[tuple[float, float, list[int]]] = [(free, extra, [])]
     for i, (tasks, lasts) in enumerate(sizes):
         packings += [
             (n - tasks, m - tasks if lasts else m, [*chosen, i])

@@ -231,7 +231,12 @@ def _nobody_held(holds: Holds, jobs: int) -> HeldJobs:
 def _nothing_taken(caps: int) -> PowerCapState:
     none = np.zeros(caps, dtype=np.int64)
     return PowerCapState(
-        taken=none, step=none.copy(), quiet=np.zeros(1), head=none.copy(), head_until=np.full(1, -np.inf)
+        taken=none,
+        step=none.copy(),
+        quiet=np.zeros(1),
+        head=none.copy(),
+        head_until=np.full(1, -np.inf),
+        least=np.zeros(2, dtype=np.int64),
     )
 
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 WITHOUT_HEAD, BESIDE_HEAD = constant(-1), constant(0)  # `head` of `allow`: without EASY's head, or beside it
 AT_START = constant(1)  # in `PowerCaps.looks`
+ANY, LASTING = constant(0), constant(1)  # in `PowerCapState.least`
+NO_CANDIDATE = constant(1 << 62)
 
 
 @by_reference
@@ -50,6 +52,7 @@ class PowerCapState(NamedTuple):
     quiet: Floats  # [0]: time of the last event other than a change of a recurring cap
     head: Ints  # what EASY's head takes in its reservation
     head_until: Floats  # [0]: its planned end
+    least: Ints  # what a node of lookahead's candidates takes at least, [1]: of those that last
 
 
 @inlined
@@ -293,6 +296,75 @@ def keeps_head_power(
     if extras.ceilings.period.size == 0 or until == -np.inf:
         return True
     return allow(extras.ceilings, extra_state.beneath, state, j, shadow, min(end, until), BESIDE_HEAD)
+
+
+# ---- around lookahead's candidates
+
+
+@inlined
+def begin_packing(extra_state: ExtraState | None) -> None:
+    """Note that lookahead has no candidates yet."""
+    if extra_state is None:
+        return
+    extra_state.beneath.least[:] = NO_CANDIDATE
+
+
+@inlined
+def note_candidate(extras: Extras | None, extra_state: ExtraState | None, j: int, counts: Ints, lasts: bool) -> None:
+    """Note what each node takes that one of lookahead's candidates would get (`counts` per group)."""
+    if extras is None or extra_state is None:
+        return
+    if extras.ceilings.period.size == 0:
+        return
+    least = extra_state.beneath.least
+    for g in range(counts.size):
+        if counts[g] > 0:
+            least[ANY] = min(least[ANY], extras.ceilings.need[j, g])
+            if lasts:
+                least[LASTING] = min(least[LASTING], extras.ceilings.need[j, g])
+
+
+@inlined
+def nodes_under_caps(extras: Extras | None, extra_state: ExtraState | None, state: State, nodes: int) -> int:
+    """Return how many of these nodes lookahead's candidates may take now under the caps on all nodes."""
+    if extras is None or extra_state is None:
+        return nodes
+    return _nodes_under_caps(extras.ceilings, extra_state.beneath, state, ANY, state.clock[Clock.NOW], nodes)
+
+
+@inlined
+def nodes_beside_head(
+    extras: Extras | None, extra_state: ExtraState | None, state: State, shadow: float, nodes: int
+) -> int:
+    """Return how many of these nodes candidates that last may take at the shadow time, beside EASY's head."""
+    if extras is None or extra_state is None:
+        return nodes
+    if extra_state.beneath.head_until[0] == -np.inf:  # nothing is reserved
+        return nodes
+    return _nodes_under_caps(extras.ceilings, extra_state.beneath, state, LASTING, shadow, nodes)
+
+
+@inlined
+def _covers_all(caps: PowerCaps, c: int) -> bool:
+    found = True
+    for g in range(caps.covers.shape[1]):
+        found = found and caps.covers[c, g] == 1
+    return found
+
+
+@part
+def _nodes_under_caps(
+    caps: PowerCaps, cap_state: PowerCapState, state: State, which: int, time: float, nodes: int
+) -> int:
+    least = cap_state.least[which]
+    for c in range(caps.period.size):
+        if least > 0 and _covers_all(caps, c):
+            step = cap_state.step[c]
+            while _time_of(caps, c, step) <= time:
+                step += 1
+            left = _left_at(caps, cap_state, state, c, step, time) - (cap_state.head[c] if which == LASTING else 0)
+            nodes = min(nodes, max(0, left) // least)
+    return nodes
 
 
 def period_of(time: float, first: float, period: float) -> int:
