@@ -267,7 +267,7 @@ PLACES = {
 
 # Place -> feature -> reason: the refused combinations.
 REFUSED: dict[str, dict[str, str]] = {
-    "dispatch conservative": {"boots": _PLANS_AHEAD, "power caps": _NO_WATTS},
+    "dispatch conservative": {"boots": _PLANS_AHEAD},
     "dispatch lookahead": {"boots": _PLANS_AHEAD},
     "boots": {
         "downtimes": "a boot may run into one",

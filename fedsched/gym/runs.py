@@ -319,6 +319,7 @@ def _extra_state_of(extras: ExtraState | None, one: ExtraState | None, b: int) -
             extras.beneath.head[b],
             extras.beneath.head_until[b],
             extras.beneath.least[b],
+            extras.beneath.until[b],
         ),
     )
 

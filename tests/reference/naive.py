@@ -1049,21 +1049,36 @@ class Simulation:
             near = []
         return min([*near, *(time for time in self.final_steps() if time > self.stepped)], default=math.inf)
 
-    def room(self, cap: Cap, time: float) -> int:
+    def room(self, cap: Cap, time: float, plans: Sequence[Reservation] = ()) -> int:
         """Return how many milliwatts a cap leaves at a time of the plan, beside idle nodes and what runs then."""
         left = milliwatts(cap.at(time))
         left -= sum(self.machine.groups[g].count * milliwatts(self.machine.groups[g].idle) for g in cap.groups)
-        there = [record for record in self.present() if self.end_in_plan(record) > time]
-        return left - sum(planned_above_idle(self.jobs[r.job], r.counts, self.machine, cap) for r in there)
+        there = [(record.job, record.counts) for record in self.present() if self.end_in_plan(record) > time]
+        there += [(one.job, one.counts) for one in plans if one.start <= time < one.end]
+        return left - sum(planned_above_idle(self.jobs[j], counts, self.machine, cap) for j, counts in there)
 
-    def under_caps(self, j: int, counts: Counts, begin: float, end: float, beside: Extra | None = None) -> bool:
+    def cap_changes(self, last: float) -> list[float]:
+        """Return the times to come at which caps change, up to a whole period past all that is known until `last`."""
+        last = max([last, *self.final_steps()])
+        return [time for cap in self.machine.caps for time in cap.steps(self.now, last + self.longest_period())]
+
+    def under_caps(
+        self,
+        j: int,
+        counts: Counts,
+        begin: float,
+        end: float,
+        beside: Extra | None = None,
+        plans: Sequence[Reservation] = (),
+    ) -> bool:
         """Return whether what a job is planned to draw stays under all caps from `begin` on, before `end`."""
         for cap in self.machine.caps:
             more = planned_above_idle(self.jobs[j], counts, self.machine, cap)
             if beside is not None:
                 more += planned_above_idle(self.jobs[beside.whose], beside.head, self.machine, cap)
             steps = [] if self.machine.cap_at_start else [time for time in cap.steps(begin, end) if time < end]
-            if any(more > self.room(cap, time) for time in (begin, *steps)):
+            steps += [one.start for one in plans if begin < one.start < end]  # whose watts are kept, also at these
+            if any(more > self.room(cap, time, plans) for time in (begin, *steps)):
                 return False
         return True
 
@@ -1729,10 +1744,8 @@ class Simulation:
         """
         ends = {self.end_in_plan(record) for record in self.present()}
         changes = {time for one in self.known_closures() for time in (one.begin, one.end) if self.now < time < math.inf}
-        last = max({self.now} | ends | changes | {time for time in self.final_steps() if time > self.now})
-        ends |= {one.end for one in self.known_closures() if one.end < math.inf}
-        for cap in self.machine.caps:
-            ends |= {*cap.steps(self.now, last + self.longest_period())}
+        last = max({self.now} | ends | changes)
+        ends |= {one.end for one in self.known_closures() if one.end < math.inf} | {*self.cap_changes(last)}
         for shadow in sorted(ends):
             counts = self.place_at(head, shadow)
             if counts is not None:
@@ -1774,12 +1787,13 @@ class Simulation:
         None when the load of pending finishes is all that it waits for (reading 22).
         """
         job = self.jobs[j]
-        breakpoints = sorted(
+        known = (
             {self.now}
             | {self.end_in_plan(record) for record in self.present()}
             | {time for one in self.known_closures() for time in (one.begin, one.end) if self.now < time < math.inf}
             | {time for r in reservations for time in (r.start, r.end)}
         )
+        breakpoints = sorted(known | {*self.cap_changes(max(known))})
         for begin in breakpoints:
             end = ends_at(begin + shortest_duration(job, self.machine), begin)
             while True:
@@ -1791,9 +1805,11 @@ class Simulation:
                     break
                 needed = ends_at(begin + planned_duration(job, counts, self.machine), begin)
                 if needed <= end:
+                    if not self.under_caps(j, counts, begin, needed, plans=reservations):
+                        break
                     return Reservation(j, begin, needed, counts)
                 end = needed
-        if self.place_at(j, self.just_after()) is None and not self.machine.closures:
+        if self.place_at(j, self.just_after()) is None and not self.machine.closures and not self.machine.caps:
             raise RuntimeError(f"Job {job.id} fits nowhere in the plan.")
         return None
 

@@ -780,7 +780,7 @@ def saving_power(seed: int) -> Scenario:
 def under_caps(seed: int, **fixed: Any) -> Scenario:
     """Return the scenario of a seed under caps on power, without what does not go with them (reading 70)."""
     rng = random.Random(-68 - seed)
-    dispatch = rng.choice(("strict", "greedy", "local", "easy", "easy", "lookahead"))
+    dispatch = rng.choice(("strict", "greedy", "local", "easy", "easy", "lookahead", "conservative"))
     options = {"dispatch": dispatch, "alternatives": "fixed", "restless": seed % 2 == 0} | fixed
     scenario = random_scenario(seed, **options)
     groups = scenario.machine.groups
