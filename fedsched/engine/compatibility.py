@@ -242,7 +242,6 @@ _NO_SIZES = "how many nodes they take is not known before they are placed"
 PLACES = {
     **{f"dispatch {one}": Place(f"Dispatch rule {one!r}") for one in DISPATCH},
     "boots": Place("Power saving (power=)", "leave power= out"),
-    "power caps": Place("A power cap", NO_CAPS),
     "shapes at submit": Place("alternatives='earliest_finish'", FIXED_SHAPES),
     "shapes by plans": Place("alternatives='free'", FIXED_SHAPES),
     "slack": Place("A plan with slack", "give jobs without slack="),
@@ -277,7 +276,6 @@ REFUSED: dict[str, dict[str, str]] = {
         "shapes at submit": "the plans that choose them do not model boots",
         "power caps": "boots draw watts that no plan counts",
     },
-    "power caps": {"shapes at submit": "the plans that choose them do not count watts"},
     "shapes at submit": {"limits of nodes or CPUs": _OPEN, "killed predecessors": _OPEN},
     "shapes by plans": {
         "limits of nodes or CPUs": _OPEN,

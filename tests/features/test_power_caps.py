@@ -51,6 +51,7 @@ def against(scenario: strategies.Scenario) -> naive.Result:
         same_time=chosen.same_time,
         saturation=chosen.saturation,
         kill_at_estimate=chosen.kill_at_estimate,
+        alternatives=chosen.alternatives,
         caps=caps,
     )
     for name in ("start", "finish", "counts"):
@@ -189,6 +190,18 @@ def test_a_plan_under_a_cap_of_now_looks_as_reservations_begin() -> None:
     wider = replace(jobs, tasks=[5, 3, 3, 1])
     assert begun(jobs, falls, "conservative") == [0.0, 10.0, 10.0, 0.0]
     assert begun(wider, falls, "conservative") == [0.0, 10.0, 10.0, 30.0]
+
+
+def test_jobs_choose_shapes_for_which_the_cap_has_watts() -> None:
+    """Tests that a wide shape is chosen if its watts come in time: it is planned for when the cap rises."""
+    shapes = fs.Workload(submit=[0.0], tasks=[2], runtime=[8.0], alternatives={1: "2x8|4x5|3x6.5"})
+    machines = (NODES, capped((0.0,), (240.0,)), *(capped((0.0, rise), (240.0, 400.0)) for rise in (2.0, 4.0)))
+    found = [fs.simulate(shapes, machine, "easy", alternatives="earliest_finish") for machine in machines]
+    assert [(one.workload.tasks[0], one.start[0]) for one in found] == [(4, 0.0), (2, 0.0), (4, 2.0), (2, 0.0)]
+    for one in found:
+        one.verify(claimed=one.metrics())
+    rolling = fs.simulate(shapes, machines[2], fs.Rolling(evaluations=20), alternatives="earliest_finish")
+    assert (rolling.workload.tasks[0], rolling.start[0]) == (4, 2.0)
 
 
 def test_verify_sees_who_starts_under_a_cap_that_does_not_bear_it() -> None:

@@ -781,7 +781,8 @@ def under_caps(seed: int, **fixed: Any) -> Scenario:
     """Return the scenario of a seed under caps on power, without what does not go with them (reading 70)."""
     rng = random.Random(-68 - seed)
     dispatch = rng.choice(("strict", "greedy", "local", "easy", "easy", "lookahead", "conservative"))
-    options = {"dispatch": dispatch, "alternatives": "fixed", "restless": seed % 2 == 0} | fixed
+    shapes = rng.choice(("fixed", "fixed", "earliest_finish"))
+    options = {"dispatch": dispatch, "alternatives": shapes, "restless": seed % 2 == 0} | fixed
     scenario = random_scenario(seed, **options)
     groups = scenario.machine.groups
     grain = max(0.01, rng.choice((0.2, 1 / 3, 1.0)) * max(job.runtime for job in scenario.jobs))  # few steps in a run

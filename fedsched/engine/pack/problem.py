@@ -188,7 +188,7 @@ def _extras(
         _moldable(workload, federation, reading),
         _ints(tier),
         saving_of(federation),
-        power_caps_of(workload, federation, reading, t0),
+        power_caps_of(workload, federation, t0),
         per_node,
         more=None,
     )
