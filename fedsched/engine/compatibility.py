@@ -271,7 +271,6 @@ REFUSED: dict[str, dict[str, str]] = {
     "boots": {
         "downtimes": "a boot may run into one",
         "finite uplinks": "they have no rate while nodes boot",
-        "running jobs": "it is not known which of their nodes still boot",
         "sequential instants": "nodes are switched after all events of an instant",
         "shapes at submit": "the plans that choose them do not model boots",
         "power caps": "boots draw watts that no plan counts",

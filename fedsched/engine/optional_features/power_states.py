@@ -55,6 +55,18 @@ def ready_at(extras: Extras | None, state: ExtraState | None, j: int, counts: In
     return _take(extras.saving, state.powered.stacks, counts, now)
 
 
+@inlined
+def hold_from_begin(extras: Extras | None, state: ExtraState | None, j: int, counts: Ints, start: float) -> None:
+    """Take the nodes (`counts` per group) of a job that runs at the run's begin from those that are on."""
+    if extras is None or state is None:
+        return
+    if extras.saving.timeout.size > 0:
+        state.powered.promised[j] = start
+        for g in range(counts.size):
+            if counts[g] > 0:
+                take(extras.saving, state.powered.stacks, g, counts[g], state.powered.stacks.changed[g])
+
+
 @part
 def _take(saving: Saving, stacks: NodeStacks, counts: Ints, now: float) -> float:
     ready = now
