@@ -230,7 +230,6 @@ FEATURES = {
     **{f"placement {one}": Feature(f"placement {one!r}", "") for one in PLACEMENTS},
 }  # fmt: skip
 
-_PLANS_AHEAD = "it plans ahead as if all nodes were on"
 _NO_WATTS = "it does not count watts"
 _OPEN = "they change with the shapes"
 _MISSED = "a job may miss its reservation, and plans that lack jobs cannot be compared"
@@ -240,7 +239,6 @@ _NO_SIZES = "how many nodes they take is not known before they are placed"
 PLACES = {
     **{f"dispatch {one}": Place(f"Dispatch rule {one!r}") for one in DISPATCH},
     "boots": Place("Power saving (power=)", "leave power= out"),
-    "power caps": Place("A power cap", NO_CAPS),
     "shapes at submit": Place("alternatives='earliest_finish'", FIXED_SHAPES),
     "shapes by plans": Place("alternatives='free'", FIXED_SHAPES),
     "slack": Place("A plan with slack", "give jobs without slack="),
@@ -265,18 +263,13 @@ PLACES = {
 
 # Place -> feature -> reason: the refused combinations.
 REFUSED: dict[str, dict[str, str]] = {
-    "dispatch local": {"power caps": _NO_WATTS},
-    "dispatch conservative": {"boots": _PLANS_AHEAD, "power caps": _NO_WATTS},
-    "dispatch lookahead": {"boots": _PLANS_AHEAD, "power caps": _NO_WATTS},
     "boots": {
         "downtimes": "a boot may run into one",
         "finite uplinks": "they have no rate while nodes boot",
-        "running jobs": "it is not known which of their nodes still boot",
         "sequential instants": "nodes are switched after all events of an instant",
         "shapes at submit": "the plans that choose them do not model boots",
         "power caps": "boots draw watts that no plan counts",
     },
-    "power caps": {"shapes at submit": "the plans that choose them do not count watts"},
     "shapes at submit": {"limits of nodes or CPUs": _OPEN, "killed predecessors": _OPEN},
     "shapes by plans": {
         "limits of nodes or CPUs": _OPEN,

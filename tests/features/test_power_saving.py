@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from engine.test_against_naive import run_engine
-from reference import naive_measures
+from reference import naive, naive_measures
 from support import strategies
 from support.tiers import tries
 
@@ -18,6 +18,7 @@ from fedsched.core.errors import FederationError, InfeasibleError, ScheduleError
 from fedsched.model.power.switching import power_saving_named
 from fedsched.model.schedule.promises import Promises
 from fedsched.policies import Planned, Reserve, Timeout
+from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,6 +72,26 @@ def test_a_promise_holds_all_its_nodes_and_a_backfilled_job_does_not_get_them() 
     power = machine(3, Timeout(1.0, keep=1), **STATES)
     schedule = checked(jobs((0, 3, 1), (100, 3, 10), (105, 1, 1)), power)
     assert schedule.start.tolist() == [0.0, 130.0, 140.0]
+
+
+def test_conservative_counts_the_boots_of_a_job_that_it_promises_nodes() -> None:
+    """Until 200, when two nodes are reserved, a job of 90 that boots until 131 has no time, and one of 60 has."""
+    log = jobs((0, 1, 200), (100, 2, 10), (101, 1, 90), (102, 1, 60))
+    power = machine(2, Timeout(10.0), **STATES)
+    schedule = checked(log, power, "conservative")
+    assert schedule.start.tolist() == [0.0, 200.0, 210.0, 132.0]
+    assert schedule.promises.time.tolist() == [0.0, 200.0, 210.0, 102.0]
+    assert checked(log, power, "easy").start.tolist()[:3] == [0.0, 251.0, 131.0]
+    assert checked(log, replace(power, power=None), "conservative").start.tolist()[:3] == [0.0, 200.0, 101.0]
+
+
+def test_lookahead_chooses_as_if_all_nodes_were_on() -> None:
+    """Beside the reservation of all nodes at 100 two nodes are promised to the job that takes both."""
+    log = jobs((0, 2, 100), (1, 4, 10), (50, 1, 20), (50, 2, 20))
+    schedule = checked(log, machine(4, Timeout(10.0), **STATES), fs.Rules(dispatch="lookahead"))
+    assert schedule.promises.time.tolist()[1:] == [100.0, 110.0, 50.0]
+    assert schedule.start.tolist()[1:] == [100.0, 110.0, 80.0]
+    assert checked(log, machine(4, Timeout(10.0), **STATES)).promises.time.tolist()[2:] == [50.0, 140.0]
 
 
 def test_nodes_boot_ahead_of_jobs_that_find_them_on() -> None:
@@ -268,3 +289,56 @@ def test_random_systems_switch_as_the_reference_does() -> None:
         waits, switches = waits + row.boot_wait, switches + row.switches
     assert waits > 0
     assert switches > tries(300) / 4
+
+
+def test_jobs_that_run_at_the_begin_hold_nodes_that_are_on() -> None:
+    """Two of three nodes are held until 50, the third goes off at 20; a job of 30 boots it, one of 55 finds two on."""
+    running = jobs((0, 2, 50), (30, 1, 5), (55, 2, 5))
+    run = prepare(running.head(1), machine(3, Timeout(10.0), **STATES), "easy").advance(until=10.0)
+    federation = machine(3, Timeout(10.0), **STATES)
+    schedule = fs.simulate(running, federation, "easy", running=run.running())
+    schedule.verify(claimed=schedule.metrics())
+    assert schedule.start.tolist() == [0.0, 60.0, 55.0]
+    assert schedule.promises.time.tolist() == [0.0, 30.0, 55.0]
+    assert schedule.metrics().switches == 1.0
+    late = fs.simulate(running, federation, "easy")
+    assert late.start.tolist() == [0.0, 60.0, 55.0]
+    boots = prepare(running, federation, "easy").advance(until=40.0)
+    with pytest.raises(InfeasibleError, match="Job 2: its nodes still boot as the run begins, at 30 s; begin at"):
+        fs.simulate(running, federation, "easy", running=boots.running())
+
+
+def test_random_runs_beside_jobs_that_run_switch_as_the_reference_does() -> None:
+    """Begun anew at the middle start, with all nodes on, a run switches nodes as the reference and the check say."""
+    checked = switches = 0
+    for seed in range(67_000, 67_000 + tries(160)):
+        scenario = strategies.saving_power(seed).without_conditions().without_limits()
+        workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
+        chosen, whole = scenario.settings, run_engine(scenario)
+        rules = fs.Rules(dispatch=chosen.dispatch, placement=chosen.placement)
+        options = {"kill_at_estimate": chosen.kill_at_estimate}
+        run = prepare(workload, federation, rules, caps=caps, **options)
+        moment = float(np.median(whole.start[~np.isnan(whole.start)]))
+        held = run.advance(until=moment).running()
+        if not held.rows.size or (held.start > held.time).any():
+            continue
+        rows = np.flatnonzero(~(run.schedule().finish <= held.time))
+        running = held.renumbered(rows)
+        schedule = fs.simulate(workload.take(rows), federation, rules, caps=caps[rows], running=running, **options)
+        names = ("rows", "start", "counts", "tc", "work_left", "estimate_left", "since", "finish", "planned_end")
+        columns = (getattr(running, name).tolist() for name in names)
+        records = [naive.Running(*row) for row in zip(*columns, strict=True)]
+        expected = naive.simulate(
+            [scenario.jobs[j] for j in rows], scenario.machine, dispatch=rules.dispatch, placement=rules.placement,
+            t0=held.time, running=records, **options,
+        )  # fmt: skip
+        np.testing.assert_array_equal(schedule.start, expected.start, str(seed))
+        np.testing.assert_array_equal(schedule.finish, expected.finish, str(seed))
+        np.testing.assert_array_equal(schedule.promises.time, expected.promised, str(seed))
+        row = schedule.metrics()
+        schedule.verify(claimed=row, caps=caps[rows])
+        assert row.switches == len(expected.nights), seed
+        assert row.energy == pytest.approx(naive_measures.energy(expected), rel=1e-9, abs=1e-3), seed
+        checked, switches = checked + 1, switches + row.switches
+    assert checked > tries(160) / 8
+    assert switches > checked / 4

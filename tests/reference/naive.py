@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -655,11 +656,12 @@ def milliwatts(watts: float) -> int:
 
 def planned_above_idle(job: Job, counts: Counts, machine: Machine, cap: Cap) -> int:
     """Return by how many milliwatts a job is planned to make the groups of a cap draw more than idle ones."""
-    more = 0
-    for g in cap.groups:
-        group = machine.groups[g]
-        more += counts[g] * max(0, milliwatts(drawn(job, group)) - milliwatts(group.idle))
-    return more
+    return sum(counts[g] * above_idle(job, machine.groups[g]) for g in cap.groups)
+
+
+def above_idle(job: Job, group: Group) -> int:
+    """Return by how many milliwatts a job is planned to make a node draw more than an idle one."""
+    return max(0, milliwatts(drawn(job, group)) - milliwatts(group.idle))
 
 
 def scrambled(seed: int, row: int, draw: int) -> int:
@@ -960,7 +962,8 @@ class Simulation:
         self.watch = watch
         self.decide, self.places = decide, places
         self.turn: int | None = None  # the reservation whose queue is gone over, or everybody's
-        self.idle = [[t0 for _ in range(group.count)] for group in machine.groups]  # since when each idle node is so
+        held = [sum(record.counts[g] for record in running) for g in range(len(machine.groups))]  # by who runs at t0
+        self.idle = [[t0 for _ in range(group.count - held[g])] for g, group in enumerate(machine.groups)]  # since when
         self.off: list[list[float]] = [[] for _ in machine.groups]  # since when each that is off goes off
         self.settled = [t0 for _ in machine.groups]
         self.gone: list[list[float]] = [[] for _ in machine.uplinks]  # when nodes of each cluster began to go off,
@@ -1048,21 +1051,36 @@ class Simulation:
             near = []
         return min([*near, *(time for time in self.final_steps() if time > self.stepped)], default=math.inf)
 
-    def room(self, cap: Cap, time: float) -> int:
+    def room(self, cap: Cap, time: float, plans: Sequence[Reservation] = ()) -> int:
         """Return how many milliwatts a cap leaves at a time of the plan, beside idle nodes and what runs then."""
         left = milliwatts(cap.at(time))
         left -= sum(self.machine.groups[g].count * milliwatts(self.machine.groups[g].idle) for g in cap.groups)
-        there = [record for record in self.present() if self.end_in_plan(record) > time]
-        return left - sum(planned_above_idle(self.jobs[r.job], r.counts, self.machine, cap) for r in there)
+        there = [(record.job, record.counts) for record in self.present() if self.end_in_plan(record) > time]
+        there += [(one.job, one.counts) for one in plans if one.start <= time < one.end]
+        return left - sum(planned_above_idle(self.jobs[j], counts, self.machine, cap) for j, counts in there)
 
-    def under_caps(self, j: int, counts: Counts, begin: float, end: float, beside: Extra | None = None) -> bool:
+    def cap_changes(self, last: float) -> list[float]:
+        """Return the times to come at which caps change, up to a whole period past all that is known until `last`."""
+        last = max([last, *self.final_steps()])
+        return [time for cap in self.machine.caps for time in cap.steps(self.now, last + self.longest_period())]
+
+    def under_caps(
+        self,
+        j: int,
+        counts: Counts,
+        begin: float,
+        end: float,
+        beside: Extra | None = None,
+        plans: Sequence[Reservation] = (),
+    ) -> bool:
         """Return whether what a job is planned to draw stays under all caps from `begin` on, before `end`."""
         for cap in self.machine.caps:
             more = planned_above_idle(self.jobs[j], counts, self.machine, cap)
             if beside is not None:
                 more += planned_above_idle(self.jobs[beside.whose], beside.head, self.machine, cap)
             steps = [] if self.machine.cap_at_start else [time for time in cap.steps(begin, end) if time < end]
-            if any(more > self.room(cap, time) for time in (begin, *steps)):
+            steps += [one.start for one in plans if begin < one.start < end]  # whose watts are kept, also at these
+            if any(more > self.room(cap, time, plans) for time in (begin, *steps)):
                 return False
         return True
 
@@ -1163,6 +1181,13 @@ class Simulation:
                     ready = max(ready, self.boot(g))
             while self.machine.ahead and self.off[g] and len(idle) < self.machine.timeout[1]:
                 idle.append(self.boot(g))
+        return ready
+
+    def on_at(self, counts: Counts) -> float:
+        """Return when the last of these nodes would be on if a job took them now."""
+        kept = deepcopy((self.idle, self.off, self.settled, self.gone, self.woken, self.nights))
+        ready = self.ready(counts)
+        self.idle, self.off, self.settled, self.gone, self.woken, self.nights = kept
         return ready
 
     def boot(self, g: int) -> float:
@@ -1699,9 +1724,26 @@ class Simulation:
         alone = [(j, self.place_beside(j, shadow, extra)) for j in rest]
         able = [(j, counts) for j, counts in alone if counts is not None][:LOOKAHEAD]
         sizes = [(sum(counts), self.ends_after(shadow, j, counts)) for j, counts in able]
-        chosen = best_packing(sizes, sum(self.free_at(self.now)), sum(extra.nodes))
+        lasting = [one for one, (_, lasts) in zip(able, sizes, strict=True) if lasts]
+        free = min(sum(self.free_at(self.now)), self.nodes_under_caps(able, self.now))
+        left = sum(extra.nodes)
+        if extra.whose >= 0:
+            left = min(left, self.nodes_under_caps(lasting, shadow, extra))
+        chosen = best_packing(sizes, free, left)
         extra = self.backfill([able[i][0] for i in chosen], shadow, extra)
         self.backfill([j for j in rest if j in self.queue], shadow, extra)
+
+    def nodes_under_caps(self, placed: list[tuple[int, Counts]], time: float, beside: Extra | None = None) -> float:
+        """Return for how many nodes caps on all nodes have watts at a time, each at the least of those placed."""
+        found, groups = math.inf, self.machine.groups
+        of_nodes = [above_idle(self.jobs[j], groups[g]) for j, counts in placed for g, x in enumerate(counts) if x > 0]
+        for cap in self.machine.caps:
+            if len(cap.groups) == len(groups) and min(of_nodes, default=0) > 0:
+                room = self.room(cap, time)
+                if beside is not None:
+                    room -= planned_above_idle(self.jobs[beside.whose], beside.head, self.machine, cap)
+                found = min(found, max(0, room) // min(of_nodes))
+        return found
 
     def reserve_head(self, head: int) -> tuple[float, Extra]:
         """Return the shadow time of the head, and what it leaves over then.
@@ -1711,10 +1753,8 @@ class Simulation:
         """
         ends = {self.end_in_plan(record) for record in self.present()}
         changes = {time for one in self.known_closures() for time in (one.begin, one.end) if self.now < time < math.inf}
-        last = max({self.now} | ends | changes | {time for time in self.final_steps() if time > self.now})
-        ends |= {one.end for one in self.known_closures() if one.end < math.inf}
-        for cap in self.machine.caps:
-            ends |= {*cap.steps(self.now, last + self.longest_period())}
+        last = max({self.now} | ends | changes)
+        ends |= {one.end for one in self.known_closures() if one.end < math.inf} | {*self.cap_changes(last)}
         for shadow in sorted(ends):
             counts = self.place_at(head, shadow)
             if counts is not None:
@@ -1756,12 +1796,13 @@ class Simulation:
         None when the load of pending finishes is all that it waits for (reading 22).
         """
         job = self.jobs[j]
-        breakpoints = sorted(
+        known = (
             {self.now}
             | {self.end_in_plan(record) for record in self.present()}
             | {time for one in self.known_closures() for time in (one.begin, one.end) if self.now < time < math.inf}
             | {time for r in reservations for time in (r.start, r.end)}
         )
+        breakpoints = sorted(known | {*self.cap_changes(max(known))})
         for begin in breakpoints:
             end = ends_at(begin + shortest_duration(job, self.machine), begin)
             while True:
@@ -1771,21 +1812,25 @@ class Simulation:
                 counts = self.place_on(j, free, loads)
                 if counts is None or not all(needs_fit(job, self.left_at(t, reservations)) for t in window):
                     break
-                needed = ends_at(begin + planned_duration(job, counts, self.machine), begin)
+                boots = begin == self.now and self.machine.timeout is not None  # reservations for later know of none
+                since = self.on_at(counts) if boots else begin
+                needed = ends_at(since + planned_duration(job, counts, self.machine), since)
                 if needed <= end:
+                    if not self.under_caps(j, counts, begin, needed, plans=reservations):
+                        break
                     return Reservation(j, begin, needed, counts)
                 end = needed
-        if self.place_at(j, self.just_after()) is None and not self.machine.closures:
+        if self.place_at(j, self.just_after()) is None and not self.machine.closures and not self.machine.caps:
             raise RuntimeError(f"Job {job.id} fits nowhere in the plan.")
         return None
 
 
-def best_packing(sizes: list[tuple[int, bool]], free: int, extra: int) -> list[int]:
+def best_packing(sizes: list[tuple[int, bool]], free: float, extra: float) -> list[int]:
     """Return which (tasks, lasts) use the most nodes, at most `extra` of them by those that last.
 
     Every set that fits is looked at. Of equally good ones it is the one without the last in which they differ.
     """
-    packings: list[tuple[int, int, list[int]]] = [(free, extra, [])]
+    packings: list[tuple[float, float, list[int]]] = [(free, extra, [])]
     for i, (tasks, lasts) in enumerate(sizes):
         packings += [
             (n - tasks, m - tasks if lasts else m, [*chosen, i])

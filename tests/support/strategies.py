@@ -753,10 +753,11 @@ def random_scenario(
 RATES = (0, 1, 7, 40, 200)  # nodes a minute that go off or boot; 0: any
 
 
-def saving_power(seed: int) -> Scenario:
+def saving_power(seed: int, **fixed: Any) -> Scenario:
     """Return the scenario of a seed whose idle nodes go off, without what that does not go with (reading 66)."""
-    dispatch = random.Random(seed).choice(("strict", "greedy", "easy", "local"))
-    scenario = random_scenario(seed, restless=True, dispatch=dispatch, same_time="batch", alternatives="fixed")
+    dispatch = random.Random(seed).choice(("strict", "greedy", "easy", "local", "lookahead", "conservative"))
+    options = {"dispatch": dispatch, "same_time": "batch", "alternatives": "fixed"} | fixed
+    scenario = random_scenario(seed, restless=True, **options)
     rng = random.Random(-66 - seed)
     grain = rng.choice(GRAINS)
     groups = [
@@ -780,8 +781,9 @@ def saving_power(seed: int) -> Scenario:
 def under_caps(seed: int, **fixed: Any) -> Scenario:
     """Return the scenario of a seed under caps on power, without what does not go with them (reading 70)."""
     rng = random.Random(-68 - seed)
-    dispatch = rng.choice(("strict", "greedy", "easy", "easy"))
-    options = {"dispatch": dispatch, "alternatives": "fixed", "restless": seed % 2 == 0} | fixed
+    dispatch = rng.choice(("strict", "greedy", "local", "easy", "easy", "lookahead", "conservative"))
+    shapes = rng.choice(("fixed", "fixed", "earliest_finish"))
+    options = {"dispatch": dispatch, "alternatives": shapes, "restless": seed % 2 == 0} | fixed
     scenario = random_scenario(seed, **options)
     groups = scenario.machine.groups
     grain = max(0.01, rng.choice((0.2, 1 / 3, 1.0)) * max(job.runtime for job in scenario.jobs))  # few steps in a run

@@ -282,7 +282,7 @@ class PoolsLeft(NamedTuple):
     free: Ints  # now
     extra: Ints  # at the shadow time, beside the reservation of EASY's head
     held: Ints  # 1: a waiting job blocks it for the jobs behind, in a pass over local queues
-    planned: Ints  # pool x breakpoint of the profile
+    planned: Ints  # pool x breakpoint of the profile; behind the pools, rows of power caps (power_caps.py)
 
 
 @by_reference

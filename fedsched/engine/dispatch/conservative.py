@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.core.jit import constant, inlined, part
-from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Placement, QueueKey
 from fedsched.engine.dispatch import conservative_plans, planned_starts
 from fedsched.engine.dispatch.greedy import exceeds_limits, start_job
+from fedsched.engine.loop.feature_flags import more_than_closing
 from fedsched.engine.numbers import Clock, Counter
-from fedsched.engine.optional_features import limits
-from fedsched.engine.placement.node_choice import planned_duration
+from fedsched.engine.optional_features import limits, power_caps, power_states
 from fedsched.engine.profile.free_profile import (
     ROUNDING,
     could_start,
@@ -27,6 +26,7 @@ from fedsched.engine.profile.free_profile import (
     fill_profile,
     first_fit,
     next_below,
+    planned_end,
     reserve_window,
     row_of_now,
 )
@@ -38,6 +38,11 @@ if TYPE_CHECKING:
 
 NO_JOB = constant(-1)
 NOWHERE = constant(-1)
+
+
+@inlined
+def _has_power(problem: Problem, state: State, j: int) -> bool:
+    return power_caps.may_start(more_than_closing(problem.extras), state.extras, problem.tasks[j], j)
 
 
 @part
@@ -56,18 +61,22 @@ def _next_starter(problem: Problem, state: State, position: int) -> int:
         free_after = profile.total[less]
     position = next_candidate(problem, state, state.queue, position, free_now, window, free_after)
     while position >= 0:
-        if less < 0 or could_start(problem, state, state.queue.order[position], less):
+        j = state.queue.order[position]
+        if _has_power(problem, state, j) and (less < 0 or could_start(problem, state, j, less)):
             return position
         position = next_candidate(problem, state, state.queue, position + 1, free_now, window, free_after)
     return NO_JOB
 
 
 @inlined
-def _started_as_planned(plan: Plan, state: State) -> bool:
+def _started_as_planned(problem: Problem, plan: Plan, state: State) -> bool:
     # Whether the last pass's plan is still valid; it does not include uplink loads.
     if state.counter[Counter.PLAN_HOLDS] == 0 or plan.order_key != QueueKey.FIXED:
         return False
     if limits.has_limits(state.extras):  # a start may take other jobs out of the queue
+        return False
+    more = more_than_closing(problem.extras)
+    if power_caps.has_caps(more) or power_states.is_saved(more):  # plans look one period ahead, and know no later boots
         return False
     if plan.placement == Placement.LINK_AWARE and state.free.size > 1:
         return False
@@ -96,7 +105,7 @@ def plan_the_queue(problem: Problem, plan: Plan, state: State) -> None:
     profile = state.profile
     now = state.clock[Clock.NOW]
     several = state.free.size > 1
-    as_planned = _started_as_planned(plan, state)
+    as_planned = _started_as_planned(problem, plan, state)
     promised_to = state.counter[Counter.PLANNED_TO] if as_planned and several else FIRST
     if as_planned and not several:
         drop_past(problem, plan, state)
@@ -121,7 +130,7 @@ def plan_the_queue(problem: Problem, plan: Plan, state: State) -> None:
         else:
             time = profile.time[begin]
             profile.reserved[j] = time
-            end = end_after(time + planned_duration(problem, j, state.scratch.chosen), time)
+            end = planned_end(problem, state, j, time)
             reserve_window(problem, plan, state, j, begin, end)
             if time == now:
                 start_job(problem, plan, state, j)
@@ -129,8 +138,9 @@ def plan_the_queue(problem: Problem, plan: Plan, state: State) -> None:
                     conservative_plans.invalidate_promises(state, position, end)
             elif not several:
                 planned_starts.add_planned(state, j)
-        gone = position == starter or limits.is_over_limit(state.extras, queue.order[starter])
-        if gone or not could_start(problem, state, queue.order[starter], begin if begin >= 0 else row_of_now(state)):
+        first = queue.order[starter]
+        gone = position == starter or limits.is_over_limit(state.extras, first) or not _has_power(problem, state, first)
+        if gone or not could_start(problem, state, first, begin if begin >= 0 else row_of_now(state)):
             starter = _next_starter(problem, state, starter + 1)
         position = next_small(problem, state, queue, position + 1, ANY)
     state.counter[Counter.PLANNED_TO] = max(position if position >= 0 else queue.position.size, promised_to)

@@ -18,7 +18,9 @@ from fedsched.engine.dispatch.head_reservation import (
     place_out_of_line,
     start_beside_reservation,
 )
+from fedsched.engine.loop.feature_flags import more_than_closing
 from fedsched.engine.numbers import ClassNumber, Counter
+from fedsched.engine.optional_features import power_caps
 from fedsched.engine.placement.tasks_per_node import nodes_taken
 from fedsched.engine.queue.candidate_index import next_candidate
 from fedsched.engine.queue.classes import first_of_classes, next_of_classes
@@ -46,7 +48,8 @@ def _collect(problem: Problem, plan: Plan, state: State, head: int, shadow: floa
     # Collects the first jobs from a position on that could each start beside the reservation; returns how many.
     queue = state.backfill if plan.separate_backfill else state.queue
     candidate, beside = state.packing.candidate, free_beside_reservation(state)
-    found = 0
+    more, found = more_than_closing(problem.extras), 0
+    power_caps.begin_packing(state.extras)
     position = _candidate_from(problem, plan, state, queue, first, window, beside, first)
     while position >= 0 and found < candidate.shape[1]:
         j = queue.order[position]
@@ -58,6 +61,7 @@ def _collect(problem: Problem, plan: Plan, state: State, head: int, shadow: floa
                 candidate[CandidateRow.TASKS, found] = taken
                 candidate[CandidateRow.LASTS, found] = 1 if fit == LASTING else 0
                 candidate[CandidateRow.CHOSEN, found] = 0
+                power_caps.note_candidate(more, state.extras, j, state.scratch.chosen, fit == LASTING)
                 found += 1
         position = _candidate_from(problem, plan, state, queue, position + 1, window, beside, first)
     return found
@@ -126,8 +130,11 @@ def start_packed(
     seconds until the shadow time `shadow`.
     """
     candidate = state.packing.candidate
+    more = more_than_closing(problem.extras)
     candidates = _collect(problem, plan, state, head, shadow, window, first)
-    choose(state.packing, candidates, state.counter[Counter.FREE], state.scratch.extra.sum())
+    free = power_caps.nodes_under_caps(more, state.extras, state, state.counter[Counter.FREE])
+    extra = power_caps.nodes_beside_head(more, state.extras, state, shadow, state.scratch.extra.sum())
+    choose(state.packing, candidates, free, extra)
     for i in range(candidates):
         if candidate[CandidateRow.CHOSEN, i] == 1:
             start_beside_reservation(problem, plan, state, candidate[CandidateRow.JOB, i], shadow)

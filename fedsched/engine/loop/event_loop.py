@@ -87,6 +87,8 @@ def set_out(problem: Problem, plan: Plan, state: State) -> None:
     for j in problem.running:
         state.rates.processing[j] = slowest(problem.groups, state.counts[j])
         hold_from_begin(problem.sharing, state.work, j)
+        more = more_than_closing(problem.extras)
+        power_states.hold_from_begin(more, state.extras, j, state.counts[j], state.start[j])
         enter(problem, state, j)
     dependencies.reset(problem.extras, state.extras, problem, state.start)
     _close_begun(counted_nodes(problem), state)

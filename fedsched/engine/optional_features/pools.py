@@ -251,7 +251,7 @@ def reserve(extras: Extras | None, state: ExtraState | None, j: int) -> None:
         state.pools.extra[p] -= extras.pools.need[j, p]
 
 
-# ---- over the breakpoints of a conservative plan
+# ---- over the breakpoints of a conservative plan; rows of power caps behind those of the pools are copied with them
 
 
 @inlined
@@ -268,7 +268,7 @@ def repeat_breakpoint(extras: Extras | None, state: ExtraState | None, row: int)
     """Set what is left in each pool at the new last breakpoint `row` to a copy of the breakpoint before it."""
     if extras is None or state is None:
         return
-    for p in range(state.pools.free.size):
+    for p in range(state.pools.planned.shape[0]):
         state.pools.planned[p, row] = state.pools.planned[p, row - 1]
 
 
@@ -286,7 +286,7 @@ def insert_breakpoint(extras: Extras | None, state: ExtraState | None, place: in
     """Insert a breakpoint at `place`, with as much left in each pool as at the one before; shift the later ones."""
     if extras is None or state is None:
         return
-    for p in range(state.pools.free.size):
+    for p in range(state.pools.planned.shape[0]):
         for b in range(rows, place - 1, -1):
             state.pools.planned[p, b] = state.pools.planned[p, b - 1]
 
@@ -299,7 +299,7 @@ def move_breakpoints(extras: Extras | None, state: ExtraState | None, begin: int
     """
     if extras is None or state is None:
         return
-    for p in range(state.pools.free.size):
+    for p in range(state.pools.planned.shape[0]):
         for i in range(count):
             state.pools.planned[p, to + i] = state.pools.planned[p, begin + i]
 

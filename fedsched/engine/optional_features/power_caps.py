@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 WITHOUT_HEAD, BESIDE_HEAD = constant(-1), constant(0)  # `head` of `allow`: without EASY's head, or beside it
 AT_START = constant(1)  # in `PowerCaps.looks`
+ANY, LASTING = constant(0), constant(1)  # in `PowerCapState.least`
+NO_CANDIDATE = constant(1 << 62)
 
 
 @by_reference
@@ -50,6 +52,8 @@ class PowerCapState(NamedTuple):
     quiet: Floats  # [0]: time of the last event other than a change of a recurring cap
     head: Ints  # what EASY's head takes in its reservation
     head_until: Floats  # [0]: its planned end
+    least: Ints  # what a node of lookahead's candidates takes at least, [1]: of those that last
+    until: Floats  # [0]: the last time in a conservative plan, apart from changes of recurring caps
 
 
 @inlined
@@ -88,6 +92,18 @@ def _time_of(caps: PowerCaps, c: int, step: int) -> float:
 def _left_after(caps: PowerCaps, c: int, step: int) -> int:
     # What the cap leaves after `step` steps.
     return caps.left[caps.first[c] + (step - 1) % (caps.first[c + 1] - caps.first[c])]
+
+
+@inlined
+def _step_at(caps: PowerCaps, cap_state: PowerCapState, c: int, time: float) -> int:
+    # How many steps have begun by `time`, which is not before now: whole periods at once, then one by one.
+    step = cap_state.step[c]
+    if caps.period[c] < np.inf:
+        periods = int((time - _time_of(caps, c, step)) / caps.period[c]) - 1
+        step += max(0, periods) * (caps.first[c + 1] - caps.first[c])
+    while _time_of(caps, c, step) <= time:
+        step += 1
+    return step
 
 
 @inlined
@@ -187,9 +203,7 @@ def allow(
     """
     for c in range(caps.period.size):
         need = taken_by(caps, c, j, state.scratch.chosen) + (cap_state.head[c] if head >= 0 else 0)
-        step = cap_state.step[c]
-        while _time_of(caps, c, step) <= begin:
-            step += 1
+        step = _step_at(caps, cap_state, c, begin)
         if need > _left_at(caps, cap_state, state, c, step, begin):
             return False
         time = _time_of(caps, c, step)
@@ -227,10 +241,7 @@ def next_after(extras: Extras, extra_state: ExtraState, time: float) -> float:
     """Return when a cap next changes after `time`, which is not before now; infinite if none does."""
     caps, found = extras.ceilings, np.inf
     for c in range(caps.period.size):
-        step = extra_state.beneath.step[c]
-        while _time_of(caps, c, step) <= time:
-            step += 1
-        found = min(found, _time_of(caps, c, step))
+        found = min(found, _time_of(caps, c, _step_at(caps, extra_state.beneath, c, time)))
     return found
 
 
@@ -293,6 +304,201 @@ def keeps_head_power(
     if extras.ceilings.period.size == 0 or until == -np.inf:
         return True
     return allow(extras.ceilings, extra_state.beneath, state, j, shadow, min(end, until), BESIDE_HEAD)
+
+
+# ---- over the breakpoints of a conservative plan: in `PoolsLeft.planned`, a row for what is taken of each cap, behind
+# those of the pools, and a last row with 1 if a reservation begins there
+
+
+@inlined
+def begin_profile(extras: Extras | None, extra_state: ExtraState | None) -> None:
+    """Set what is taken of each cap at the profile's first breakpoint to what jobs take now."""
+    if extras is None or extra_state is None:
+        return
+    caps, planned, first = extras.ceilings.period.size, extra_state.pools.planned, extra_state.pools.free.size
+    for c in range(caps):
+        planned[first + c, 0] = extra_state.beneath.taken[c]
+    if caps > 0:
+        planned[first + caps, 0] = 0
+
+
+@inlined
+def end_at(extras: Extras | None, extra_state: ExtraState | None, row: int, j: int, counts: Ints) -> None:
+    """Subtract what a running job takes of each cap from what is taken at breakpoint `row`, at its planned end."""
+    if extras is None or extra_state is None:
+        return
+    for c in range(extras.ceilings.period.size):
+        extra_state.pools.planned[extra_state.pools.free.size + c, row] -= taken_by(extras.ceilings, c, j, counts)
+
+
+@inlined
+def insert_breakpoint(extras: Extras | None, extra_state: ExtraState | None, place: int) -> None:
+    """Note that no reservation begins at `place`, into which the breakpoint before was copied."""
+    if extras is None or extra_state is None:
+        return
+    if extras.ceilings.period.size > 0:
+        extra_state.pools.planned[extra_state.pools.planned.shape[0] - 1, place] = 0
+
+
+@inlined
+def reserve_over(
+    extras: Extras | None, extra_state: ExtraState | None, j: int, counts: Ints, begin: int, end: int, time: float
+) -> None:
+    """Add what a job takes of each cap at breakpoints `begin` to `end` − 1, the last of which is at `time`."""
+    if extras is None or extra_state is None:
+        return
+    caps, planned, first = extras.ceilings, extra_state.pools.planned, extra_state.pools.free.size
+    for c in range(caps.period.size):
+        taken = taken_by(caps, c, j, counts)
+        for b in range(begin, end):
+            planned[first + c, b] += taken
+    if caps.period.size > 0:
+        planned[planned.shape[0] - 1, begin] = 1
+        extra_state.beneath.until[0] = max(extra_state.beneath.until[0], time)
+
+
+@inlined
+def begin_plan(extras: Extras, extra_state: ExtraState, last: float) -> None:
+    """Store until when a plan without reservations looks: to its last breakpoint, or the last change for good."""
+    caps = extras.ceilings
+    for c in range(caps.period.size):
+        if caps.period[c] == np.inf:
+            last = max(last, caps.time[caps.first[c + 1] - 1])
+    extra_state.beneath.until[0] = last
+
+
+@inlined
+def looks_until(extras: Extras, extra_state: ExtraState) -> float:
+    """Return the last time at which the plan considers a change of a cap: one longest period past all else."""
+    return extra_state.beneath.until[0] + longest_period(extras)
+
+
+@inlined
+def may_start(extras: Extras | None, extra_state: ExtraState | None, tasks: int, j: int) -> bool:
+    """Return whether caps on all nodes may leave enough now, beside what is planned, for `tasks` nodes of a job."""
+    if extras is None or extra_state is None:
+        return True
+    caps = extras.ceilings
+    for c in range(caps.period.size):
+        if _covers_all(caps, c):
+            least = caps.need[j, 0]
+            for g in range(1, caps.need.shape[1]):
+                least = min(least, caps.need[j, g])
+            left = _left_after(caps, c, extra_state.beneath.step[c])
+            if tasks * least > left - extra_state.pools.planned[extra_state.pools.free.size + c, 0]:
+                return False
+    return True
+
+
+@inlined
+def allow_planned(
+    extras: Extras, extra_state: ExtraState, state: State, j: int, row: int, begin: float, end: float
+) -> bool:
+    """Return whether the caps allow a job from `begin`, at or after breakpoint `row`, to `end`, beside all plans.
+
+    The job's nodes are in `state.scratch.chosen`.
+    """
+    planned, pools = extra_state.pools.planned, extra_state.pools.free.size
+    return _allow_planned(extras.ceilings, extra_state.beneath, planned, pools, state, j, row, begin, end)
+
+
+@part
+def _allow_planned(
+    caps: PowerCaps,
+    cap_state: PowerCapState,
+    planned: Ints,
+    pools: int,
+    state: State,
+    j: int,
+    row: int,
+    begin: float,
+    end: float,
+) -> bool:
+    times, rows, begins = state.profile.time, state.counter[Counter.BREAKPOINTS], planned.shape[0] - 1
+    for c in range(caps.period.size):
+        need, step, b = taken_by(caps, c, j, state.scratch.chosen), _step_at(caps, cap_state, c, begin), row
+        if need > _left_after(caps, c, step) - planned[pools + c, b]:
+            return False
+        change, following = _time_of(caps, c, step), times[b + 1] if b + 1 < rows else np.inf
+        while min(change, following) < end:
+            time, counts = min(change, following), caps.looks[0] != AT_START
+            if change == time:
+                step += 1
+                change = _time_of(caps, c, step)
+            if following == time:
+                b += 1
+                counts = counts or planned[begins, b] == 1  # its watts are kept, also if caps count at starts alone
+                following = times[b + 1] if b + 1 < rows else np.inf
+            if counts and need > _left_after(caps, c, step) - planned[pools + c, b]:
+                return False
+    return True
+
+
+# ---- around lookahead's candidates
+
+
+@inlined
+def begin_packing(extra_state: ExtraState | None) -> None:
+    """Note that lookahead has no candidates yet."""
+    if extra_state is None:
+        return
+    extra_state.beneath.least[:] = NO_CANDIDATE
+
+
+@inlined
+def note_candidate(extras: Extras | None, extra_state: ExtraState | None, j: int, counts: Ints, lasts: bool) -> None:
+    """Note what each node takes that one of lookahead's candidates would get (`counts` per group)."""
+    if extras is None or extra_state is None:
+        return
+    if extras.ceilings.period.size == 0:
+        return
+    least = extra_state.beneath.least
+    for g in range(counts.size):
+        if counts[g] > 0:
+            least[ANY] = min(least[ANY], extras.ceilings.need[j, g])
+            if lasts:
+                least[LASTING] = min(least[LASTING], extras.ceilings.need[j, g])
+
+
+@inlined
+def nodes_under_caps(extras: Extras | None, extra_state: ExtraState | None, state: State, nodes: int) -> int:
+    """Return how many of these nodes lookahead's candidates may take now under the caps on all nodes."""
+    if extras is None or extra_state is None:
+        return nodes
+    return _nodes_under_caps(extras.ceilings, extra_state.beneath, state, ANY, state.clock[Clock.NOW], nodes)
+
+
+@inlined
+def nodes_beside_head(
+    extras: Extras | None, extra_state: ExtraState | None, state: State, shadow: float, nodes: int
+) -> int:
+    """Return how many of these nodes candidates that last may take at the shadow time, beside EASY's head."""
+    if extras is None or extra_state is None:
+        return nodes
+    if extra_state.beneath.head_until[0] == -np.inf:  # nothing is reserved
+        return nodes
+    return _nodes_under_caps(extras.ceilings, extra_state.beneath, state, LASTING, shadow, nodes)
+
+
+@inlined
+def _covers_all(caps: PowerCaps, c: int) -> bool:
+    found = True
+    for g in range(caps.covers.shape[1]):
+        found = found and caps.covers[c, g] == 1
+    return found
+
+
+@part
+def _nodes_under_caps(
+    caps: PowerCaps, cap_state: PowerCapState, state: State, which: int, time: float, nodes: int
+) -> int:
+    least = cap_state.least[which]
+    for c in range(caps.period.size):
+        if least > 0 and _covers_all(caps, c):
+            step = _step_at(caps, cap_state, c, time)
+            left = _left_at(caps, cap_state, state, c, step, time) - (cap_state.head[c] if which == LASTING else 0)
+            nodes = min(nodes, max(0, left) // least)
+    return nodes
 
 
 def period_of(time: float, first: float, period: float) -> int:

@@ -64,5 +64,6 @@ def may_miss(problem: Problem) -> bool:
     extras, calendar = problem.extras, problem.extras.calendar
     kills = (calendar.on_running == OnRunning.KILL) & (calendar.begin > problem.t0)
     missed = extras.reserved.of_job.size or extras.cancellations.place.size
-    missed = missed or may_starve(extras.ceilings, most_nodes(problem))
+    shapes = extras.moldable.which.size and extras.ceilings.period.size  # a wide one may be chosen before a cap falls
+    missed = missed or shapes or may_starve(extras.ceilings, most_nodes(problem))
     return bool(missed or (np.isinf(calendar.end) | kills).any())

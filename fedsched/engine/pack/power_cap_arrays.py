@@ -8,7 +8,6 @@ import numpy as np
 
 from fedsched.core.errors import InfeasibleError
 from fedsched.core.text import counted
-from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.optional_features.power_caps import PowerCaps, period_of
 from fedsched.model.power.power_cap import NOW, caps_of, planned_needs
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
     from fedsched.model.power.power_cap import PowerCap
-    from fedsched.model.reading import Reading
 
 
 def _fixed(values: ArrayLike, kind: type) -> NDArray[Any]:
@@ -35,7 +33,7 @@ def no_power_caps() -> PowerCaps:
     return PowerCaps(_fixed(np.zeros(1), np.int64), real, whole, real, whole, whole, table, table, whole)
 
 
-def power_caps_of(workload: Workload, federation: Federation, reading: Reading, t0: float) -> PowerCaps:
+def power_caps_of(workload: Workload, federation: Federation, t0: float) -> PowerCaps:
     """Return the arrays of a federation's power caps from `t0` on, and the milliwatts that each job plans per node.
 
     Raise an error if a cap does not cover the time after t0, or a job never fits under one.
@@ -43,7 +41,6 @@ def power_caps_of(workload: Workload, federation: Federation, reading: Reading, 
     caps = caps_of(federation)
     if not caps:
         return no_power_caps()
-    refuse("power caps", Use(workload, federation, reading))
     for cap in caps:
         _refuse_out_of_reach(cap, t0)
     times = [np.array(cap.signal.times) for cap in caps]

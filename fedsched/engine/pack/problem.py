@@ -150,7 +150,7 @@ def pack(
         idle_total=float((idle * nodes).sum()),
         same_time=int(SameTime[str(reading.same_time).upper()]),
         saturation=int(Saturation[reading.saturation.upper()]),
-        extras=_extras(workload, federation, edges, reading, t0, arrival, running),
+        extras=_extras(workload, federation, edges, reading, t0, arrival),
     )
 
 
@@ -161,7 +161,6 @@ def _extras(
     reading: Reading,
     t0: float,
     arrival: Ints,
-    running: Sequence[int],
 ) -> Extras | None:
     # What these jobs and this federation have beyond the plain model; None keeps the plain kernels.
     need, waits = pool_needs(workload, federation), edges is not None and edges.job.size > 0
@@ -170,7 +169,7 @@ def _extras(
     asked = any(part is not None for part in (workload.begin, workload.held, workload.cancel_at))
     switching = is_switching(federation.power)
     if switching:
-        refuse("boots", Use(workload, federation, reading, given=("running jobs",) if running else ()))
+        refuse("boots", Use(workload, federation, reading))
     bound = bound or switching
     bound = bound or is_capped(federation)
     per_node = _tasks_per_node(workload, federation)
@@ -188,7 +187,7 @@ def _extras(
         _moldable(workload, federation, reading),
         _ints(tier),
         saving_of(federation),
-        power_caps_of(workload, federation, reading, t0),
+        power_caps_of(workload, federation, t0),
         per_node,
         more=None,
     )

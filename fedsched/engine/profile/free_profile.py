@@ -14,7 +14,7 @@ from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Placement
 from fedsched.engine.loop.feature_flags import more_than_closing
 from fedsched.engine.numbers import Clock, Counter
-from fedsched.engine.optional_features import downtimes, pools
+from fedsched.engine.optional_features import downtimes, pools, power_caps, power_states
 from fedsched.engine.placement.node_choice import fill_demand, place, planned_duration
 from fedsched.engine.placement.tasks_per_node import nodes_taken
 from fedsched.engine.profile import long_profile
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Extras, ExtraState, Floats, Plan, Problem, State
 
 MOST_AT_ONCE = constant(64)  # breakpoints that are added before a search goes on
+UNCAPPED = constant(-2)  # no row: there are no power caps
 ROUNDING = 1e-12  # margin, relative to the clock, by which the search for candidates is wider than the exact test
 
 
@@ -57,11 +58,24 @@ def fill_profile(problem: Problem, plan: Plan, state: State) -> None:
     now = state.clock[Clock.NOW]
     long_profile.join_blocks(state.profile)
     state.counter[Counter.BREAKPOINTS] = _fill_times(problem.extras, state.extras, problem, state)
+    _begin_under_caps(more_than_closing(problem.extras), state.extras, problem, plan, state)
     _split_if_long(state)
     if _tracks_loads(plan, state):
         # Row 0 is right after now, without jobs of pending finishes; the load of now itself is `state.load`.
         planned_load(problem, state, np.nextafter(now, np.inf), state.profile.load[0])
         _load_from(problem, state, NOW + 1)
+
+
+@inlined
+def _begin_under_caps(
+    extras: Extras | None, extra_state: ExtraState | None, problem: Problem, plan: Plan, state: State
+) -> None:
+    # Under power caps, a plan knows all closings and openings from its begin on.
+    if extras is None or extra_state is None:
+        return
+    if extras.ceilings.period.size > 0:
+        _cover(extras, extra_state, problem, plan, state, np.inf)
+        power_caps.begin_plan(extras, extra_state, state.profile.time[state.counter[Counter.BREAKPOINTS] - 1])
 
 
 @inlined
@@ -100,6 +114,7 @@ def _fill_beside_closures(extras: Extras, extra_state: ExtraState, state: State)
     downtimes.begin_profile(extras, extra_state, state.free, now)
     downtimes.set_breakpoint(extras, extra_state, profile, NOW, now)
     pools.begin_profile(more_than_closing(extras), extra_state)
+    power_caps.begin_profile(more_than_closing(extras), extra_state)
     row, i = NOW, state.counter[Counter.ENDS] - 1
     while i >= 0:
         end = end_after(state.ends.time[i], now)
@@ -111,6 +126,7 @@ def _fill_beside_closures(extras: Extras, extra_state: ExtraState, state: State)
             for g in range(beyond.size):
                 beyond[g] += state.counts[j, g]
             pools.end_at(more_than_closing(extras), extra_state, row, j)
+            power_caps.end_at(more_than_closing(extras), extra_state, row, j, state.counts[j])
             i -= 1
         downtimes.change_until(extras, extra_state, now, time)
         downtimes.set_breakpoint(extras, extra_state, profile, row, time)
@@ -162,6 +178,7 @@ def _fill_at_ends(problem: Problem, state: State) -> int:
     for g in range(groups):
         profile.free[g, NOW] = state.free[g]
     pools.begin_profile(more_than_closing(problem.extras), state.extras)
+    power_caps.begin_profile(more_than_closing(problem.extras), state.extras)
     row = 0
     for i in range(state.counter[Counter.ENDS] - 1, -1, -1):
         time = end_after(state.ends.time[i], now)
@@ -177,6 +194,7 @@ def _fill_at_ends(problem: Problem, state: State) -> int:
         for g in range(groups):
             profile.free[g, row] += state.counts[j, g]
         pools.end_at(more_than_closing(problem.extras), state.extras, row, j)
+        power_caps.end_at(more_than_closing(problem.extras), state.extras, row, j, state.counts[j])
     return row + 1
 
 
@@ -203,6 +221,7 @@ def _break_at(extras: Extras | None, state: State, time: float, first: int, with
     for g in range(profile.free.shape[0]):
         repeat_before(profile.free[g], place, rows)
     pools.insert_breakpoint(more_than_closing(extras), state.extras, place, rows)
+    power_caps.insert_breakpoint(more_than_closing(extras), state.extras, place)
     if with_loads:
         for b in range(rows, place - 1, -1):
             for k in range(state.load.size):
@@ -229,6 +248,7 @@ def reserve_window(problem: Problem, plan: Plan, state: State, j: int, begin: in
         if chosen[g] > 0:
             take(profile.free[g], begin, end, chosen[g])
     pools.reserve_over(more_than_closing(problem.extras), state.extras, j, begin, end)
+    power_caps.reserve_over(more_than_closing(problem.extras), state.extras, j, chosen, begin, end, end_time)
     if link_aware and fill_demand(
         problem.extras, problem.groups, j, problem.tasks[j], problem.bandwidth[j], chosen, state.scratch.demand
     ):
@@ -239,19 +259,29 @@ def reserve_window(problem: Problem, plan: Plan, state: State, j: int, begin: in
 
 
 @inlined
-def _fits_from(problem: Problem, plan: Plan, state: State, j: int, begin: int) -> bool:
-    # Whether the job fits on several groups from breakpoint `begin` on; fills `state.scratch.chosen`.
+def planned_end(problem: Problem, state: State, j: int, time: float) -> float:
+    """Return when a job is planned to end that takes the nodes in `state.scratch.chosen` at `time`.
+
+    If it takes them now, it may start later, when the last of them has booted.
+    """
+    chosen, now = state.scratch.chosen, state.clock[Clock.NOW]
+    start = power_states.on_at(more_than_closing(problem.extras), state.extras, chosen, time, now)
+    return end_after(start + planned_duration(problem, j, chosen), start)
+
+
+@inlined
+def _fits_from(problem: Problem, plan: Plan, state: State, j: int, begin: int, time: float) -> bool:
+    # Whether the job fits on several groups from `time` on, at or after breakpoint `begin`; fills `scratch.chosen`.
     profile = state.profile
     rows = state.counter[Counter.BREAKPOINTS]
     low, peak = profile.low, profile.peak
     link_aware = plan.placement == Placement.LINK_AWARE
-    time = profile.time[begin]
     end = end_after(time + state.shortest[j], time)
     for g in range(low.size):
         low[g] = profile.free[g, begin]
     if link_aware:
         for k in range(peak.size):
-            peak[k] = state.load[k] if begin == NOW else profile.load[begin, k]
+            peak[k] = state.load[k] if time == profile.time[NOW] else profile.load[begin, k]
     seen = begin + 1
     while True:
         past = first_at(profile, end, seen, rows)
@@ -268,7 +298,7 @@ def _fits_from(problem: Problem, plan: Plan, state: State, j: int, begin: int) -
             return False
         if not pools.suffice_until(more_than_closing(problem.extras), state.extras, profile.time, rows, j, begin, end):
             return False
-        planned = end_after(time + planned_duration(problem, j, state.scratch.chosen), time)
+        planned = planned_end(problem, state, j, time)
         if planned > downtimes.open_until(state.extras):
             return False
         if planned <= end:
@@ -289,6 +319,9 @@ def first_fit(problem: Problem, plan: Plan, state: State, j: int) -> int:
 def _first_fit(
     extras: Extras | None, extra_state: ExtraState | None, problem: Problem, plan: Plan, state: State, j: int
 ) -> int:
+    begin = _first_under_caps(more_than_closing(extras), extra_state, problem, plan, state, j)
+    if begin != UNCAPPED:
+        return begin
     begin = _first_in_profile(problem, plan, state, j)
     if extras is None or extra_state is None:
         return begin
@@ -297,7 +330,7 @@ def _first_fit(
         end = np.inf
         if begin >= 0:
             time = state.profile.time[begin]
-            end = end_after(time + planned_duration(problem, j, state.scratch.chosen), time)
+            end = planned_end(problem, state, j, time)
         known = downtimes.covered_until(extras, extra_state)
         if end < known:
             break
@@ -307,9 +340,84 @@ def _first_fit(
 
 
 @inlined
+def _first_under_caps(
+    extras: Extras | None, extra_state: ExtraState | None, problem: Problem, plan: Plan, state: State, j: int
+) -> int:
+    if extras is None or extra_state is None:
+        return UNCAPPED
+    if extras.ceilings.period.size == 0:
+        return UNCAPPED
+    return _first_with_power(extras, extra_state, problem, plan, state, j)
+
+
+@inlined
+def _fits_with_power(
+    extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, j: int, row: int, time: float
+) -> bool:
+    if state.profile.free.shape[0] > 0:
+        if not _fits_from(problem, plan, state, j, row, time):
+            return False
+        end = planned_end(problem, state, j, time)
+    else:
+        state.scratch.chosen[0] = problem.tasks[j]
+        end, times = end_after(time + state.shortest[j], time), state.profile.time
+        rows = state.counter[Counter.BREAKPOINTS]
+        if end > downtimes.open_until(extra_state):
+            return False
+        if not pools.suffice_until(extras, extra_state, times, rows, j, row, end):
+            return False
+    return power_caps.allow_planned(extras, extra_state, state, j, row, time, end)
+
+
+@part
+def _first_with_power(
+    extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, j: int
+) -> int:
+    # As `_first_in_profile`, under power caps: the job may also begin as a cap changes, which becomes a breakpoint.
+    profile, rows, tasks = state.profile, state.counter[Counter.BREAKPOINTS], problem.tasks[j]
+    with_loads = _tracks_loads(plan, state)
+    row, time, until = NOW, profile.time[NOW], power_caps.looks_until(extras, extra_state)
+    while row < rows:
+        if profile.total[row] < tasks:
+            row = first_with(profile.total, row + 1, rows, tasks)
+            if row == rows:
+                break
+            time = profile.time[row]
+        lacking = first_without(profile, row + 1, rows, tasks, end_after(time + state.shortest[j], time))
+        if lacking < rows:
+            row = lacking
+            continue
+        if _fits_with_power(extras, extra_state, problem, plan, state, j, row, time):
+            return row if time == profile.time[row] else _break_at(extras, state, time, row, with_loads)
+        change = power_caps.next_after(extras, extra_state, time)
+        following = profile.time[row + 1] if row + 1 < rows else np.inf
+        if following <= change or change > until:
+            row, time = row + 1, following
+        else:
+            time = change
+    return -1
+
+
+@inlined
 def _ends_in_time(state: State, begin: int, duration: float) -> bool:
     time = state.profile.time[begin]
     return end_after(time + duration, time) <= downtimes.open_until(state.extras)
+
+
+@inlined
+def _fits_with_boots(
+    extras: Extras | None, extra_state: ExtraState | None, problem: Problem, state: State, j: int
+) -> bool:
+    # Whether a job that takes its nodes of the only group now keeps them until its end, after their boots.
+    if extras is None or extra_state is None:
+        return True
+    if not power_states.is_saved(extras):
+        return True
+    profile, rows = state.profile, state.counter[Counter.BREAKPOINTS]
+    end = planned_end(problem, state, j, state.clock[Clock.NOW])
+    if first_without(profile, NOW + 1, rows, problem.tasks[j], end) < rows:
+        return False
+    return pools.suffice_until(extras, extra_state, profile.time, rows, j, NOW, end)
 
 
 @inlined
@@ -333,7 +441,7 @@ def _first_in_profile(problem: Problem, plan: Plan, state: State, j: int) -> int
         if lacking == rows:
             if several:
                 untouched = min(untouched, profile.time[begin])
-                if _fits_from(problem, plan, state, j, begin):
+                if _fits_from(problem, plan, state, j, begin, profile.time[begin]):
                     profile.untouched[j] = untouched
                     return begin
             elif pools.suffice_until(
@@ -344,7 +452,7 @@ def _first_in_profile(problem: Problem, plan: Plan, state: State, j: int) -> int
                 j,
                 begin,
                 profile.time[begin] + duration,
-            ):
+            ) and (begin > NOW or _fits_with_boots(more_than_closing(problem.extras), state.extras, problem, state, j)):
                 return begin if _ends_in_time(state, begin, duration) else -1
         begin = first_with(profile.total, lacking + 1 if lacking < rows else begin + 1, rows, tasks)
     return -1

@@ -53,10 +53,13 @@ def same_delays(mine: NDArray[np.float64] | None, theirs: NDArray[np.float64] | 
 
 
 def broken_turns(schedule: Schedule) -> Iterator[str]:
-    """Yield an error for each job with a turn other than its place among all promises, sorted by time, then turn."""
+    """Yield an error for each job with a turn other than its place among all promises, sorted by time, then turn.
+
+    Jobs that run at t0 come first, in the order of their turns.
+    """
     if schedule.promises is None:
         return
-    time, turn = schedule.promises
+    time, turn = np.maximum(schedule.promises.time, schedule.t0), schedule.promises.turn
     rows = np.flatnonzero(~np.isnan(time))
     rows = rows[np.lexsort((turn[rows], time[rows]))]
     for place in np.flatnonzero(turn[rows] != np.arange(rows.size)).tolist():

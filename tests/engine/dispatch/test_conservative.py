@@ -90,16 +90,16 @@ def test_a_plan_falls_when_a_job_ends_early_or_another_comes_first() -> None:
 
 def test_a_plan_that_a_job_has_outrun_does_not_stand() -> None:
     """While a job runs on beyond its planned end the profile is made anew; so it is where loads of links count."""
-    _, plan, state = planned([6, 8, 4], [10.0, 5.0, 12.0])
-    assert conservative._started_as_planned(plan, state)
+    problem, plan, state = planned([6, 8, 4], [10.0, 5.0, 12.0])
+    assert conservative._started_as_planned(problem, plan, state)
     state.clock[Clock.NOW] = 10.0
-    assert not conservative._started_as_planned(plan, state)
+    assert not conservative._started_as_planned(problem, plan, state)
     state.clock[Clock.NOW] = 9.0
-    assert conservative._started_as_planned(plan, state)
-    assert not conservative._started_as_planned(plan._replace(order_key=1), state)
+    assert conservative._started_as_planned(problem, plan, state)
+    assert not conservative._started_as_planned(problem, plan._replace(order_key=1), state)
     linked = plan._replace(placement=Placement.LINK_AWARE)
-    assert conservative._started_as_planned(linked, state)
-    assert not conservative._started_as_planned(linked, state._replace(free=np.zeros(2)))
+    assert conservative._started_as_planned(problem, linked, state)
+    assert not conservative._started_as_planned(problem, linked, state._replace(free=np.zeros(2)))
 
 
 @pytest.mark.parametrize("same_time", ["batch", "sequential"])

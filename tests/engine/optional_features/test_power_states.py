@@ -42,7 +42,9 @@ def on(state: ExtraState) -> list[int]:
     return state.powered.stacks.place[:, Place.ON].tolist()
 
 
-@pytest.mark.parametrize(("name", "answer"), [("reset", None), ("ready_at", 7.0), ("give_back", None)])
+@pytest.mark.parametrize(
+    ("name", "answer"), [("reset", None), ("ready_at", 7.0), ("give_back", None), ("hold_from_begin", None)]
+)
 def test_without_extras_nothing_is_done(name: str, answer: float | None) -> None:
     """Where a problem has no extras nodes are always on, and every job starts at once."""
     hook = getattr(power, name)
