@@ -243,7 +243,6 @@ PLACES = {
     "shapes by plans": Place("alternatives='free'", FIXED_SHAPES),
     "slack": Place("A plan with slack", "give jobs without slack="),
     "shared nodes": Place("Node sharing (sharing=)", "leave sharing= out"),
-    "plans on shared nodes": Place("A search with node sharing", "leave sharing= out"),
     "slurm": Place("Policy slurm", "take another policy"),
     "optimize": Place("optimize"),
     "packages": Place("A search by packages", "leave package= out"),
@@ -283,7 +282,6 @@ REFUSED: dict[str, dict[str, str]] = {
         "dispatch lookahead": "it fills one number of free nodes, and shared nodes have many",
         "placement link_aware": "reservations there do not plan the loads of uplinks",
     },
-    "plans on shared nodes": {"packages": _NOT_MODELLED},
     "slurm": {
         "power saving": "it has settings of its own (SuspendTime)",
         "power caps": _NO_WATTS,

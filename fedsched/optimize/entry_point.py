@@ -230,7 +230,7 @@ def optimize(
     options = {"packages": package, "running jobs": running, "deadlines": deadline}
     given = tuple(name for name, value in options.items() if value is not None)
     use = Use(workload, cluster, settings.reading, given=given)
-    for place, is_used in (("plans on shared nodes", shared), ("packages", package), ("optimize", True)):
+    for place, is_used in (("packages", package), ("optimize", True)):
         if is_used:
             refuse(place, use)
     if settings.reading.is_free(workload):

@@ -14,6 +14,7 @@ from fedsched.core.errors import InfeasibleError
 from fedsched.core.text import counted
 from fedsched.engine.run.evaluate import unpack_row
 from fedsched.engine.run.simulation import unfinished_note
+from fedsched.engine.sharing.result import SharedSchedule, shared_schedule
 from fedsched.model.constraints.dependencies import End, Kind, edges_of, ends_of
 from fedsched.model.constraints.feedback import followers_of, submits_after
 from fedsched.model.jobs.alternatives import present_shapes
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
     from fedsched.engine.arrays.structs import Floats, Ints
     from fedsched.engine.run.simulation import Simulation
+    from fedsched.engine.sharing import NodeSharing
     from fedsched.io.trees import Plain, Saved
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.reading import Reading
@@ -214,6 +216,7 @@ def optimize_in_packages(
     counts = np.zeros((jobs, len(cluster.groups)), dtype=np.int64)
     done: list[Ended] = []
     history: list[Moment] = []
+    used: list[tuple[Schedule, Ints]] = []  # schedules of packages, and the rows of the jobs that began there
     now, running, still = t0, whole.running, np.zeros(0, dtype=np.int64)
     waiting = whole.truth.problem.arrival
     waiting = waiting[np.argsort(whole.truth.problem.arrival_rank[waiting])]
@@ -222,6 +225,7 @@ def optimize_in_packages(
         now = last_submit(workload, waiting[:package], now)
         alone = _run_without_waiting(whole, still).advance(until=now)
         start[still], finish[still], counts[still] = alone.state.start, alone.state.finish, alone.state.counts
+        used.append((alone.schedule(), still))
         running, still = _running_at(now, alone, still)
     packages = [waiting[begin : begin + package] for begin in range(0, len(waiting), package)]
     refuse_links_across(workload, packages)
@@ -279,6 +283,7 @@ def optimize_in_packages(
                 best = problem.truth.schedule(ended.row)
                 start[rows], finish[rows], counts[rows] = best.start, best.finish, best.counts
                 own = slice(len(still), None)  # the package's own jobs; the first rows still run
+                used.append((best, np.where(np.arange(rows.size) < len(still), -1, rows)))
                 if shapes is not None and (chosen := problem.alternatives_of(ended.row)) is not None:
                     shapes[rows[own]] = chosen[own]
                     ahead.workload = with_shapes(workload, cluster, shapes)
@@ -315,6 +320,7 @@ def optimize_in_packages(
             *((unfinished_note(jobs - missing, jobs, left=left if is_capped(cluster) else None),) if missing else ()),
         ),
     )
+    schedule = on_shared_nodes(schedule, whole.sharing, used)
     (objective,) = search.objectives.names
     value = measured(whole, [schedule]) * search.objectives.signs
     baselines = baselines_of(measures, whole)
@@ -349,6 +355,19 @@ def optimize_in_packages(
         refused=measures.refused,
         warm_up=clock.uncounted,
     )
+
+
+def on_shared_nodes(
+    schedule: Schedule, sharing: NodeSharing | None, used: Sequence[tuple[Schedule, Ints]]
+) -> Schedule:
+    """Return the schedule with the nodes of its jobs, by the schedules of packages; itself if jobs share no nodes.
+
+    `used` has the schedule of each package, and the row of each of its jobs among all jobs; -1 if it ran before.
+    """
+    if sharing is None:
+        return schedule
+    parts = [(one.use, rows) for one, rows in used if isinstance(one, SharedSchedule)]
+    return shared_schedule(schedule, sharing, parts)
 
 
 def _when_all_left(schedule: Schedule, fresh: int) -> float:
@@ -413,6 +432,7 @@ def _run_without_waiting(problem: SearchProblem, rows: Ints) -> Simulation:
         problem.workload.take(rows),
         problem.federation,
         "fcfs",
+        sharing=problem.sharing,
         reading=problem.reading,
         t0=problem.problem.t0,
         running=None if problem.running is None else problem.running.renumbered(rows),

@@ -131,7 +131,6 @@ def test_threads_islands_and_checkpoints_change_nothing(tmp_path: Path) -> None:
         ({"method": "memetic"}, "whole nodes"),
         ({"method": "sa"}, "whole nodes"),
         ({"method": "pso-ea"}, "whole nodes"),
-        ({"package": 3, "objectives": "makespan"}, "package"),
         ({"objectives": "loss_of_capacity", "method": "ga"}, "not measured"),
     ],
 )
@@ -251,6 +250,27 @@ def test_plans_put_off_jobs_with_slack(seed: int) -> None:
         assert (schedule.start[later] >= jobs.submit[later] + delays[later]).all()
         if schedule.complete:
             schedule.verify(claimed=schedule.metrics())
+
+
+@pytest.mark.parametrize("seed", range(tries(20)))
+def test_packages_begin_beside_the_jobs_of_earlier_ones(seed: int, tmp_path: Path) -> None:
+    """The schedule of all packages is right, with each job's nodes and GPUs, also from a file."""
+    bound = [(), ("pools", "limits", "tiers"), ("conditions", "downtimes", "counted"), ("links",)][seed % 4]
+    one = case(42_000 + seed, bound=bound)
+    run = one.prepare(knowledge="runtime", saturation="dynamic").advance(until=2.0)
+    rows = np.flatnonzero(~(run.schedule().finish <= run.time))
+    running = {"running": run.running().renumbered(rows)} if seed % 2 and "conditions" not in bound else {}
+    jobs = one.workload.take(rows) if running else one.workload
+    result = fs.optimize(
+        jobs, one.federation, sharing=one.sharing, seed=seed, evaluations=20, submits="keep", package=4,
+        objectives="makespan", kill_at_estimate=one.kill, **running,
+    )  # fmt: skip
+    schedule = result.best()
+    if schedule.complete:
+        schedule.verify(claimed=schedule.metrics())
+    assert schedule.counts.tolist() == schedule.use.counts.tolist()  # type: ignore[attr-defined]
+    result.save(tmp_path / "result.json")
+    assert fs.Result.load(tmp_path / "result.json").best() == schedule
 
 
 def test_a_delay_saves_carbon() -> None:

@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fedsched.core.errors import ScheduleError
+from fedsched.model.jobs.layout import layout_of
 from fedsched.model.power.watts import extra_joules, have_own_watts, shared_node_measures, watts_of
+from fedsched.model.schedule.integrals import NOT_KNOWN
 from fedsched.model.schedule.lost import RunTable
+from fedsched.model.schedule.node_use import use_in_parts
 from fedsched.model.schedule.power_draw import power_measures
 from fedsched.model.schedule.schedule import Schedule
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -169,6 +173,15 @@ class SharedSchedule(Schedule):
         if self.played is None:
             raise ScheduleError("Schedule: it was made of another's columns, which do not tell; ask that one.")
         return self.played
+
+
+def shared_schedule(
+    schedule: Schedule, sharing: NodeSharing, parts: Sequence[tuple[NodeUse, NDArray[np.int64]]]
+) -> SharedSchedule:
+    """Return a schedule with the nodes of its jobs, by the node use of parts of them: see `use_in_parts`."""
+    use = use_in_parts(schedule, parts, layout_of(schedule.workload)[1])
+    columns = _columns(schedule) | {"integrals": NOT_KNOWN}
+    return SharedSchedule(**columns, played=Played(sharing, use))
 
 
 def _columns(schedule: Schedule) -> dict[str, Any]:

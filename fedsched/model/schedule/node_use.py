@@ -19,7 +19,7 @@ from fedsched.model.schedule.schedule import Schedule
 from fedsched.model.verify.lost_nodes_check import JOB, one_job_per_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -412,6 +412,32 @@ def unmodelled_when_shared(workload: Workload, federation: Federation) -> tuple[
         bits = np.where(log.demands == UNKNOWN, 0, log.demands).astype(np.int64) & ~int(HERE_KNOWN)
         workload = replace(workload, log=LogColumns(len(log), log.columns() | {"demands": bits.astype(np.float64)}))
     return unmodelled(workload, federation, shared=True)
+
+
+def use_in_parts(
+    schedule: Schedule, parts: Sequence[tuple[NodeUse, NDArray[np.int64]]], alone: NDArray[np.bool_]
+) -> NodeUse:
+    """Return the node use of a schedule from those of parts of its jobs, each with the rows of the part's jobs.
+
+    A row below 0 leaves a job out. `alone` says which jobs are exclusive.
+    """
+    job = np.concatenate([rows[use.job] for use, rows in parts])
+    kept = job >= 0
+    devices = [use.devices for use, _ in parts if use.devices is not None]
+    owner = np.concatenate([rows[use.devices[:, 0]] for use, rows in parts if use.devices is not None])
+    grants = np.column_stack([owner, np.concatenate(devices)[:, 1:]])[owner >= 0]
+    order = np.lexsort((np.concatenate([use.node for use, _ in parts])[kept], job[kept]))
+    return NodeUse(
+        workload=schedule.workload,
+        federation=schedule.federation,
+        start=schedule.start,
+        finish=schedule.finish,
+        alone=alone,
+        job=job[kept][order],
+        node=np.concatenate([use.node for use, _ in parts])[kept][order],
+        tasks=np.concatenate([use.tasks for use, _ in parts])[kept][order],
+        devices=grants[np.lexsort((grants[:, 2], grants[:, 1], grants[:, 0]))],
+    )
 
 
 def every_run(

@@ -17,13 +17,16 @@ import numpy as np
 from fedsched.core.errors import FedschedError, TraceError, shortened
 from fedsched.engine.shared_nodes.arrays import Held
 from fedsched.engine.sharing import NodeSharing
+from fedsched.engine.sharing.result import SharedSchedule, shared_schedule
 from fedsched.model.jobs.job import OPTIONAL
+from fedsched.model.jobs.layout import layout_of
 from fedsched.model.jobs.log import CleaningReport
 from fedsched.model.jobs.shaping import with_shapes
 from fedsched.model.jobs.workload import Workload
 from fedsched.model.reading import CLAIRVOYANT
 from fedsched.model.schedule.integrals import Integrals
 from fedsched.model.schedule.lost import LostRuns
+from fedsched.model.schedule.node_use import NodeUse
 from fedsched.model.schedule.schedule import Schedule
 from fedsched.optimize.result.record import Baseline, Front, PlannedQueue, Result, Settings
 
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
 
 FORMAT = "fedsched result 2"
 WORDS = ("knowledge", "saturation", "kill_at_estimate", "alternatives")  # of the reading; a search's instants are whole
+OF_USE = ("job", "node", "tasks", "devices")  # columns of a NodeUse
 WITHOUT_RUNNING = "fedsched result 1"
 COLUMNS = (
     "submit", "tasks", "runtime", "estimate", "id", "compute_fraction", "task_bandwidth", "origin", "user",
@@ -153,11 +157,12 @@ def of_data(data: dict[str, Any]) -> Result:
     federation = federation_of_data(tomllib.loads(data["federation"]), source="saved result", name="federation")
     objectives = tuple(data["objectives"])
     values = np.array(data["front"]["values"], dtype=np.float64).reshape(-1, len(objectives))
-    plans = tuple(_plan_of(plan, workload, federation) for plan in data["front"]["plans"])
+    settings = _settings_of(data["settings"])
+    plans = tuple(_plan_of(plan, workload, federation, settings.sharing) for plan in data["front"]["plans"])
     return Result(
         workload=workload,
         federation=federation,
-        settings=_settings_of(data["settings"]),
+        settings=settings,
         method=data["method"],
         seed=data["seed"],
         objectives=objectives,
@@ -256,6 +261,7 @@ def _plan_data(plan: PlannedQueue) -> dict[str, Any]:
             **({"lost": [column.tolist() for column in s.lost]} if s.lost.runs else {}),
             **({} if s.delays is None else {"delays": s.delays.tolist()}),
             **({} if plan.alternatives is None else {"shapes": plan.alternatives.tolist()}),
+            **({"use": _use_data(s.use)} if isinstance(s, SharedSchedule) else {}),
         }  # fmt: skip
     if plan.order is None:
         return {"policy": plan.policy}
@@ -267,7 +273,20 @@ def _plan_data(plan: PlannedQueue) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _plan_of(data: dict[str, Any], workload: Workload, federation: Federation) -> PlannedQueue:
+def _use_data(use: NodeUse) -> dict[str, Any]:
+    return {name: getattr(use, name).tolist() for name in OF_USE}
+
+
+def _with_use(schedule: Schedule, sharing: NodeSharing, data: dict[str, Any]) -> SharedSchedule:
+    columns = {name: np.array(data[name], dtype=np.int64) for name in OF_USE}
+    jobs = {name: getattr(schedule, name) for name in ("workload", "federation", "start", "finish")}
+    use = NodeUse(**jobs, alone=layout_of(schedule.workload)[1], **columns)
+    return shared_schedule(schedule, sharing, [(use, np.arange(len(schedule)))])
+
+
+def _plan_of(
+    data: dict[str, Any], workload: Workload, federation: Federation, sharing: NodeSharing | None
+) -> PlannedQueue:
     if "start" in data:
         shapes = np.array(data["shapes"], dtype=np.int64) if "shapes" in data else None
         schedule = Schedule(
@@ -275,7 +294,7 @@ def _plan_of(data: dict[str, Any], workload: Workload, federation: Federation) -
             federation=federation,
             integrals=Integrals(*(_or_nan(data.get(name)) for name in Integrals._fields)),  # older files lack some
             **{
-                **{name: value for name, value in data.items() if name not in (*Integrals._fields, "shapes")},
+                **{name: value for name, value in data.items() if name not in (*Integrals._fields, "shapes", "use")},
                 "start": np.array(data["start"], dtype=np.float64),
                 "finish": np.array(data["finish"], dtype=np.float64),
                 "counts": np.array(data["counts"], dtype=np.int64),
@@ -283,6 +302,8 @@ def _plan_of(data: dict[str, Any], workload: Workload, federation: Federation) -
                 "lost": LostRuns.of(list(zip(*data["lost"], strict=True))) if "lost" in data else None,
             },
         )
+        if "use" in data and sharing is not None:
+            schedule = _with_use(schedule, sharing, data["use"])
         return PlannedQueue(schedule=schedule, alternatives=shapes)
     if "policy" in data:
         return PlannedQueue(policy=data["policy"])

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from fedsched.core.names import Alternatives, Knowledge, Saturation, Submits
     from fedsched.engine.arrays.structs import Floats, Ints, Problem
+    from fedsched.engine.sharing import NodeSharing
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
     from fedsched.model.schedule.schedule import Schedule
@@ -90,6 +91,8 @@ class SearchProblem(PackedProblem, Read):
     >>> problem.values(rows).shape
     (1, 2)
     """
+
+    sharing: NodeSharing | None = None  # None: jobs do not share nodes
 
     def __init__(
         self,

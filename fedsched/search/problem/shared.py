@@ -191,6 +191,8 @@ class SharedProblem(SharedRows, SearchProblem):
         As in `SearchProblem`.
     """
 
+    sharing: NodeSharing
+
     def __init__(
         self,
         workload: Workload,
