@@ -178,6 +178,10 @@ function exactSteps(bars, jobs, plan, until) {
     found[plan.offCluster[i]].times.push(plan.offStart[i] * data.tick, plan.offFinish[i] * data.tick);
     found[plan.offCluster[i]].changes.push(more, -more);
   });
+  found.forEach((one, k) => { // if jobs share nodes, the loads come along: heights do not tell tasks
+    one.loadTimes.push(...Array.from(plan[`loadAt${k}`] ?? [], (at) => at * data.tick));
+    one.loads.push(...(plan[`loadBy${k}`] ?? []));
+  });
   let here = new Map();
   let holds = []; // of each bar: its cluster, and how many tasks a node of it holds
   for (let b = 0; b < bars.count; b += 1) {
@@ -194,7 +198,7 @@ function exactSteps(bars, jobs, plan, until) {
     holds.push([group.cluster, each]);
     if (bars.job[b + 1] !== bars.job[b] || bars.begin[b + 1] !== bars.begin[b]) {
       const tasks = tasksOf(jobs, bars.job[b]);
-      if (jobs.bandwidth && here.size > 1) {
+      if (jobs.bandwidth && here.size > 1 && !plan.low) {
         const over = [...here.values()].reduce((sum, places) => sum + places, 0) - tasks;
         const last = Math.max(...holds.filter(([, most]) => most > over).map(([k]) => k)); // whose last node is not full
         for (const [k, places] of here) {

@@ -139,6 +139,7 @@ def plan_of(
         about |= {"thinned": shade | {"jobs": int(done.sum())}}
     columns |= _closed(schedule, found.spans, found.closed, tick) | _lost(schedule, found, kept, tick)
     columns |= {} if kept is not None else _off(schedule, tick) | _dark(schedule, found.off, found.dark, tick)
+    columns |= {} if kept is not None or lanes is None else _loads(schedule, tick)
     last = schedule.t0 + schedule.makespan
     kept_nodes = reserved_nodes(schedule.federation, own=own)
     reserved = [one for one in kept_nodes if one.reservation.begin < last]
@@ -149,6 +150,22 @@ def plan_of(
     columns["pieces"] = np.bincount(job[drawn], minlength=len(schedule))[slice(None) if kept is None else kept]
     columns |= _ranges(runs, lanes, drawn)
     return packed(columns) | about
+
+
+def _loads(schedule: Schedule, tick: float) -> dict[str, NDArray[Any]]:
+    """Return, for each finite uplink, columns of the times in ticks when its load changes, and of the changes.
+
+    Loads are in bytes/s. They do not follow from the bars if jobs share nodes: their heights are shares, not tasks.
+    """
+    found: dict[str, NDArray[Any]] = {}
+    if not (schedule.workload.task_bandwidth > 0).any():
+        return found
+    for k, cluster in enumerate(schedule.federation.clusters):
+        if np.isfinite(cluster.uplink):
+            times, load = link_load(schedule, k, 1.0)
+            change = np.diff(load, prepend=0.0)
+            found |= {f"loadAt{k}": ticks(times[change != 0.0], tick), f"loadBy{k}": change[change != 0.0]}
+    return found
 
 
 def _ranges(runs: NodeRuns, lanes: Lanes | None, which: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:

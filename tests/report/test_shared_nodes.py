@@ -10,6 +10,7 @@ import pytest
 from support.report_cases import all_drawn, data_of, unpacked
 
 import fedsched as fs
+from fedsched.plot.gantt import link_load
 from fedsched.report import of_schedules, page, plan_data, repeat_code, write
 
 if TYPE_CHECKING:
@@ -179,6 +180,37 @@ def test_the_power_under_the_pointer_is_by_share(power_said: Callable[..., str])
     node = fs.NodeGroup(2, 1.0, 200.0, 100.0, resources={"cpu": 8})
     schedule = fs.simulate(fs.Workload(submit=[0], tasks=[4], runtime=[100]), node, "fcfs", sharing="first")
     assert power_said(schedule, x=400).endswith("250\u00a0W")
+
+
+def talking() -> SharedSchedule:
+    """Return a job of 14 tasks, 12 of them on a and 2 on b, beside one on b alone; uplinks carry 5e6 bytes/s."""
+    groups = [fs.NodeGroup(1, resources={"cpu": cores}) for cores in (12, 4)]
+    clusters = (fs.Cluster("a", groups[:1], 5e6), fs.Cluster("b", groups[1:], 5e6))
+    jobs = fs.Workload(submit=[0, 0], tasks=[14, 1], runtime=[100, 100], task_bandwidth=1e6, compute_fraction=1.0)
+    schedule = fs.simulate(jobs, fs.Federation(clusters), "fcfs", sharing="first")
+    assert schedule.counts.tolist() == [[12, 2], [0, 1]]
+    return schedule
+
+
+def test_loads_count_tasks() -> None:
+    """Tests that an uplink's load in the strip and in the sums follows from tasks: 12 x 2 / 13 of 1e6 bytes/s."""
+    schedule, expected = talking(), 12 * 2 / 13 * 1e6
+    for k in range(2):
+        times, load = link_load(schedule, k, 1.0)
+        assert (times.tolist(), load.tolist()) == ([0.0, 100.0], [pytest.approx(expected), pytest.approx(0.0)])
+    plan = data_of(page(of_schedules([schedule])))["entries"][0]["plan"]
+    assert [one["peakLoad"] for one in plan["sums"]["clusters"]] == [pytest.approx(expected)] * 2
+    assert unpacked(plan)["loadBy1"].tolist() == [pytest.approx(expected), pytest.approx(-expected)]
+
+
+@pytest.mark.compiled
+def test_the_load_under_the_pointer_counts_tasks(open_page: Callable[..., Any], tmp_path: Path) -> None:
+    """Tests that the page says the load of uplinks by tasks: 36.9 % of their bandwidth."""
+    talking().report(tmp_path / "load.html")
+    opened = open_page(tmp_path / "load.html")
+    opened.locator("#loads").hover(position={"x": 400, "y": 20})
+    opened.wait_for_function("() => document.getElementById('loads-said').textContent.startsWith('at')")
+    assert "a 36.9\u00a0%, b 36.9\u00a0%" in opened.inner_text("#loads-said")
 
 
 @pytest.mark.compiled
