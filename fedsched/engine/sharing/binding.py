@@ -34,8 +34,8 @@ def bound_to_groups(
 ) -> Rules:
     """Return the order of predicted starts, and caps that bind each job to the groups where it is predicted to run.
 
-    Predictions count cores alone: an exclusive job takes the cores of its tasks, and memory and GPUs are not seen. A
-    job whose tasks do not fit on its groups even while all nodes are free is not bound.
+    Predictions count cores alone: an exclusive job takes the cores of its tasks, and memory and GPUs are not seen. If
+    its tasks do not fit on its groups even while all nodes are free, a job is not bound.
     """
     asked, rooms = asked_of(workload, federation), room_when_free(workload, federation, sharing, reading)
     each = asked.need[:, 0]

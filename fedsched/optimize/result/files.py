@@ -278,8 +278,8 @@ def _use_data(use: NodeUse) -> dict[str, Any]:
 
 
 def _with_use(schedule: Schedule, sharing: NodeSharing, data: dict[str, Any]) -> SharedSchedule:
-    columns = {name: np.array(data[name], dtype=np.int64) for name in OF_USE}
-    jobs = {name: getattr(schedule, name) for name in ("workload", "federation", "start", "finish")}
+    columns: dict[str, Any] = {name: np.array(data[name], dtype=np.int64) for name in OF_USE}
+    jobs: dict[str, Any] = {name: getattr(schedule, name) for name in ("workload", "federation", "start", "finish")}
     use = NodeUse(**jobs, alone=layout_of(schedule.workload)[1], **columns)
     return shared_schedule(schedule, sharing, [(use, np.arange(len(schedule)))])
 
