@@ -119,6 +119,7 @@ def study(
         notes=tuple(dict.fromkeys([*start.notes, *notes])),
         names=_names(first.workload),
         recorded=_recorded(first, outcomes[0]),
+        unit="node" if first.sharing is None else "task",
     )
 
 

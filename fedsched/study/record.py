@@ -109,6 +109,8 @@ class Study(StudyConvenience):
         The users' names, as far as they are known.
     recorded
         The recorded waits of a dump.
+    unit
+        What sizes count: "node", or "task" if jobs share nodes.
 
     Examples
     --------
@@ -120,7 +122,7 @@ class Study(StudyConvenience):
 
     base: Outcome
     scenarios: tuple[Outcome, ...]
-    size: NDArray[np.int64]  # nodes of each compared job
+    size: NDArray[np.int64]  # nodes of each compared job; tasks if jobs share nodes
     user: NDArray[np.int64]  # -1: unknown
     block: NDArray[np.int64]
     days_of_block: int
@@ -128,6 +130,7 @@ class Study(StudyConvenience):
     notes: tuple[str, ...] = ()
     names: Mapping[int, str] = field(default_factory=dict)  # users' names, as far as known
     recorded: Recorded | None = None  # of a dump
+    unit: str = "node"  # or "task"
 
     @property
     def outcomes(self) -> tuple[Outcome, ...]:
@@ -175,7 +178,7 @@ class Study(StudyConvenience):
             limits.append(limits[-1] * 4)
         lows = [1, *(limit + 1 for limit in limits[:-1])]
         spans = zip(lows, limits, strict=True)
-        names = [f"{low:,} to {high:,} nodes" if low < high else f"{low} node" for low, high in spans]
+        names = [f"{low:,} to {high:,} {self.unit}s" if low < high else f"{low} {self.unit}" for low, high in spans]
         which = np.searchsorted(limits, self.size)
         change = outcome.wait - self.base.wait
         return [_share(name, change[which == k]) for k, name in enumerate(names) if (which == k).any()]

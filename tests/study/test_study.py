@@ -76,6 +76,18 @@ def test_clusters_of_shared_nodes_are_federated() -> None:
         fs.study([case, replace(case, sharing=None)], {"one": "federate=single"})
 
 
+def test_a_job_that_a_partition_gives_too_few_nodes_is_left_out() -> None:
+    """A job whose tasks would lie on more nodes than its partition allows is left out; sizes are of tasks."""
+    few = fs.Partition("p", {"c": "all"}, max_nodes=2, default=True)
+    nodes = fs.NodeGroup(4, resources={"cpu": 2})
+    machine = fs.Federation((fs.Cluster("c", (nodes,)),), partitions=(few,))
+    jobs = fs.Workload(submit=[0, 0, 0, 1], tasks=[4, 6, 8, 1], runtime=[5, 5, 5, 5])
+    found = fs.study(Case(workload=jobs, federation=machine, sharing=fs.NodeSharing()), {"sjf": "policy=sjf"})
+    assert found.size.tolist() == [4, 1]
+    assert any(note.startswith("left out of all scenarios: 2 jobs") for note in found.notes)
+    assert [share.name for share in found.by_size(found.scenarios[0])] == ["1 task", "2 to 4 tasks"]
+
+
 def test_a_scenario_of_shared_nodes_is_studied_and_compared(tmp_path: Path) -> None:
     """Tests that the sharing of a scenario's file reaches its study and its instance."""
     fs.Workload(submit=[0, 0], tasks=[1, 1], runtime=[60, 60], demand={"cpu": [2, 2]}).write(tmp_path / "jobs.csv")

@@ -17,6 +17,7 @@ from fedsched.engine.plans import plan_in_order
 from fedsched.engine.run.simulation import lost_in, set_running
 from fedsched.engine.shared_nodes import all_free
 from fedsched.engine.sharing.asked import asked_of, refusals
+from fedsched.engine.sharing.counting import counted_nodes
 from fedsched.engine.sharing.pack import kinds_of, leaves, shared, shortest_on, that_may_lose
 from fedsched.engine.sharing.room import new_work, runs_to_lose
 from fedsched.model.jobs.admission import with_default_times
@@ -76,6 +77,18 @@ class Trials:
         room = np.zeros((kinds.tasks.size, self.sharing.nodes.gpus.size), dtype=np.int64)
         all_free.rooms(self.sharing, self.work, room)
         return np.ascontiguousarray(np.minimum(room, kinds.tasks[:, None])[kinds.of_job])
+
+    def without_wrong_nodes(self, rooms: Ints) -> Ints:
+        """Set the rooms of jobs to 0 that get more or fewer nodes than they may have, and return the rooms."""
+        plan, kind = plan_in_order(np.arange(len(rooms)), rooms), self.sharing.kinds.of_job
+        able, row = rooms.sum(axis=1) >= self.sharing.kinds.tasks[kind], 0
+        while self.sharing.counted.first.size and row >= 0:
+            problem = self.problem._replace(arrival=read_only(np.flatnonzero(able)))
+            row = all_free.first_over(problem, plan, self.state, self.sharing, self.work)
+            if row >= 0:
+                rooms[kind == kind[row]] = 0
+                able[kind == kind[row]] = False
+        return rooms
 
     def placements(self, limits: Ints) -> Ints:
         """Return the placement rules (numbers) under which every job fits while all nodes are free.
@@ -160,7 +173,8 @@ class Trials:
 def room_when_free(workload: Workload, federation: Federation, sharing: NodeSharing, reading: Reading) -> Ints:
     """Return jobs × groups: how many of the job's tasks fit on the group while all nodes are free.
 
-    It is 0 everywhere for a job that its partition or reservation does not admit.
+    It is 0 everywhere for a job that its partition or reservation does not admit, and for one that under placement
+    `fastest` gets more or fewer nodes than its partition or a limit allows.
     """
     room = np.zeros((len(workload), len(federation.groups)), dtype=np.int64)
     workload = with_default_times(workload, federation)
@@ -171,5 +185,7 @@ def room_when_free(workload: Workload, federation: Federation, sharing: NodeShar
         problem = pack_engine(jobs, without_node_limits(federation), reading=reading)
         kinds = kinds_of(jobs, federation, asked, problem, home=False)
         nodes = shared(federation, asked, kinds, sharing, np.arange(rows.size), problem.extras)
-        room[rows] = Trials(problem, nodes, shortest_on(problem, asked)).rooms()
+        nodes = nodes._replace(counted=counted_nodes(jobs, federation))
+        trials = Trials(problem, nodes, shortest_on(problem, asked))
+        room[rows] = trials.without_wrong_nodes(trials.rooms())
     return room
