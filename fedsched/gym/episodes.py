@@ -275,9 +275,10 @@ def _objectives(objective: str | Sequence[str], weights: Sequence[float] | None)
             "environment: objective is a function of metrics and has no running sum; name metrics and weights."
         )
     found = Objectives.of(objective, weights)
-    if found.priced:
+    for name in found.uncompiled[:1]:
+        what = "depends on signals and a whole schedule" if name in found.priced else "is a quantile of all jobs"
         raise ValueError(
-            f"environment: objective={found.priced[0]!r} depends on signals and a whole schedule, and has no running "
-            "sum; name another metric, e.g. 'energy'."
+            f"environment: objective={name!r} {what}, and has no running sum; name another metric, e.g. "
+            "'energy' or 'mean_wait'."
         )
     return found

@@ -179,6 +179,7 @@ def test_what_is_wrong_is_said_in_a_line(sample: Sample) -> None:
         ({"objective": "user_spread"}, UnknownNameError, "Unknown objective 'user_spread'"),
         ({"objective": "drain_loss"}, UnknownNameError, "Unknown objective 'drain_loss'"),
         ({"objective": ("flow", "cost")}, ValueError, "objective='cost' depends on signals and a whole schedule"),
+        ({"objective": "p95_wait"}, ValueError, "objective='p95_wait' is a quantile of all jobs"),
         ({"objective": lambda metrics: metrics["flow"]}, ValueError, "no running sum"),
         ({"waiting_places": 0}, ValueError, "waiting_places=0 must be at least 1"),
         ({"render_mode": "human"}, ValueError, "render_mode='human'"),
