@@ -232,7 +232,6 @@ FEATURES = {
     **{f"placement {one}": Feature(f"placement {one!r}", "") for one in PLACEMENTS},
 }  # fmt: skip
 
-_PLANS_AHEAD = "it plans ahead as if all nodes were on"
 _NO_WATTS = "it does not count watts"
 _OPEN = "they change with the shapes"
 _MISSED = "a job may miss its reservation, and plans that lack jobs cannot be compared"
@@ -266,8 +265,6 @@ PLACES = {
 
 # Place -> feature -> reason: the refused combinations.
 REFUSED: dict[str, dict[str, str]] = {
-    "dispatch conservative": {"boots": _PLANS_AHEAD},
-    "dispatch lookahead": {"boots": _PLANS_AHEAD},
     "boots": {
         "downtimes": "a boot may run into one",
         "finite uplinks": "they have no rate while nodes boot",

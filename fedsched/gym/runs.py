@@ -311,6 +311,8 @@ def _extra_state_of(extras: ExtraState | None, one: ExtraState | None, b: int) -
                 stacks.span[b],
             ),
             extras.powered.promised[b],
+            extras.powered.pace[b],
+            extras.powered.to_boot[b],
         ),
         PowerCapState(
             extras.beneath.taken[b],

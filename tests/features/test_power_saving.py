@@ -74,6 +74,26 @@ def test_a_promise_holds_all_its_nodes_and_a_backfilled_job_does_not_get_them() 
     assert schedule.start.tolist() == [0.0, 130.0, 140.0]
 
 
+def test_conservative_counts_the_boots_of_a_job_that_it_promises_nodes() -> None:
+    """Until 200, when two nodes are reserved, a job of 90 that boots until 131 has no time, and one of 60 has."""
+    log = jobs((0, 1, 200), (100, 2, 10), (101, 1, 90), (102, 1, 60))
+    power = machine(2, Timeout(10.0), **STATES)
+    schedule = checked(log, power, "conservative")
+    assert schedule.start.tolist() == [0.0, 200.0, 210.0, 132.0]
+    assert schedule.promises.time.tolist() == [0.0, 200.0, 210.0, 102.0]
+    assert checked(log, power, "easy").start.tolist()[:3] == [0.0, 251.0, 131.0]
+    assert fs.simulate(log, replace(power, power=None), "conservative").start.tolist()[:3] == [0.0, 200.0, 101.0]
+
+
+def test_lookahead_chooses_as_if_all_nodes_were_on() -> None:
+    """Beside the reservation of all nodes at 100 two nodes are promised to the job that takes both."""
+    log = jobs((0, 2, 100), (1, 4, 10), (50, 1, 20), (50, 2, 20))
+    schedule = checked(log, machine(4, Timeout(10.0), **STATES), fs.Rules(dispatch="lookahead"))
+    assert schedule.promises.time.tolist()[1:] == [100.0, 110.0, 50.0]
+    assert schedule.start.tolist()[1:] == [100.0, 110.0, 80.0]
+    assert checked(log, machine(4, Timeout(10.0), **STATES)).promises.time.tolist()[2:] == [50.0, 140.0]
+
+
 def test_nodes_boot_ahead_of_jobs_that_find_them_on() -> None:
     """One node is kept ready, and when somebody takes it another boots: who comes next waits for the rest of that boot.
 

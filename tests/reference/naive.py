@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -1182,6 +1183,13 @@ class Simulation:
                 idle.append(self.boot(g))
         return ready
 
+    def on_at(self, counts: Counts) -> float:
+        """Return when the last of these nodes would be on if a job took them now."""
+        kept = deepcopy((self.idle, self.off, self.settled, self.gone, self.woken, self.nights))
+        ready = self.ready(counts)
+        self.idle, self.off, self.settled, self.gone, self.woken, self.nights = kept
+        return ready
+
     def boot(self, g: int) -> float:
         """Let the node of a group boot that was the first to go off; return when it is on."""
         group, begin = self.machine.groups[g], min(self.off[g])
@@ -1804,7 +1812,9 @@ class Simulation:
                 counts = self.place_on(j, free, loads)
                 if counts is None or not all(needs_fit(job, self.left_at(t, reservations)) for t in window):
                     break
-                needed = ends_at(begin + planned_duration(job, counts, self.machine), begin)
+                boots = begin == self.now and self.machine.timeout is not None  # reservations for later know of none
+                since = self.on_at(counts) if boots else begin
+                needed = ends_at(since + planned_duration(job, counts, self.machine), since)
                 if needed <= end:
                     if not self.under_caps(j, counts, begin, needed, plans=reservations):
                         break

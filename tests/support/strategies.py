@@ -753,10 +753,11 @@ def random_scenario(
 RATES = (0, 1, 7, 40, 200)  # nodes a minute that go off or boot; 0: any
 
 
-def saving_power(seed: int) -> Scenario:
+def saving_power(seed: int, **fixed: Any) -> Scenario:
     """Return the scenario of a seed whose idle nodes go off, without what that does not go with (reading 66)."""
-    dispatch = random.Random(seed).choice(("strict", "greedy", "easy", "local"))
-    scenario = random_scenario(seed, restless=True, dispatch=dispatch, same_time="batch", alternatives="fixed")
+    dispatch = random.Random(seed).choice(("strict", "greedy", "easy", "local", "lookahead", "conservative"))
+    options = {"dispatch": dispatch, "same_time": "batch", "alternatives": "fixed"} | fixed
+    scenario = random_scenario(seed, restless=True, **options)
     rng = random.Random(-66 - seed)
     grain = rng.choice(GRAINS)
     groups = [

@@ -43,6 +43,7 @@ from fedsched.engine.queue.classes import LONG_QUEUE
 from fedsched.engine.queue.parked_jobs import ParkedJobs
 from fedsched.engine.queue.queue_tree import ABSENT, NEVER
 from fedsched.model.machine.node_ranges import MOST_SINGLE_NODES
+from fedsched.model.power.switch_rates import RateState
 from fedsched.model.schedule.node_stack import new_stacks
 
 if TYPE_CHECKING:
@@ -91,14 +92,15 @@ def new_state(problem: Problem, *, needs: Needs, separate_backfill: bool) -> Sta
         needs |= Needs.ENDS | Needs.PROFILE
     planning, with_durations = Needs.PROFILE in needs, Needs.ENDS in needs
     # A running job has one breakpoint, a reservation two; pages that are never reached cost no memory.
-    changes, capped = 0, False
+    changes, replanned = 0, False  # anew at each pass
     if problem.extras is not None:
         # A search may make a change of a cap a breakpoint, and one of a job's shapes may take it.
         capped = problem.extras.ceilings.period.size > 0
+        replanned = capped or problem.extras.saving.timeout.size > 0
         changes = problem.extras.calendar.change.size + (problem.extras.moldable.which.size if capped else 0)
     breakpoints = 2 * jobs + min(jobs, problem.nodes) + changes + 2 if planning else 0
     rows = breakpoints
-    if groups == 1 and breakpoints >= long_profile.LONG_PROFILE and not capped:
+    if groups == 1 and breakpoints >= long_profile.LONG_PROFILE and not replanned:
         rows = 2 * (breakpoints + long_profile.BLOCK)  # a block that is parted leaves two half as full
     queue = _new_queue(jobs, with_durations=with_durations)
     backfill = _new_queue(jobs, with_durations=with_durations) if separate_backfill else queue
@@ -176,7 +178,8 @@ def _all_on(problem: Problem, extras: Extras) -> Powered:
     groups = extras.saving.timeout.size
     most = int(problem.groups.nodes.max()) if groups else 0
     stacks = new_stacks(groups, most, 0, paced=extras.saving.rate.size > 0)
-    return Powered(stacks, np.full(problem.submit.size if groups else 0, np.nan))
+    promised = np.full(problem.submit.size if groups else 0, np.nan)
+    return Powered(stacks, promised, pace=np.zeros(len(RateState)), to_boot=np.zeros(stacks.to_boot.shape[1]))
 
 
 def _extra_state(problem: Problem, extras: Extras, breakpoints: int, queue: Queue, backfill: Queue) -> ExtraState:

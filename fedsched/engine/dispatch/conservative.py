@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.core.jit import constant, inlined, part
-from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Placement, QueueKey
 from fedsched.engine.dispatch import conservative_plans, planned_starts
 from fedsched.engine.dispatch.greedy import exceeds_limits, start_job
 from fedsched.engine.loop.feature_flags import more_than_closing
 from fedsched.engine.numbers import Clock, Counter
-from fedsched.engine.optional_features import limits, power_caps
-from fedsched.engine.placement.node_choice import planned_duration
+from fedsched.engine.optional_features import limits, power_caps, power_states
 from fedsched.engine.profile.free_profile import (
     ROUNDING,
     could_start,
@@ -28,6 +26,7 @@ from fedsched.engine.profile.free_profile import (
     fill_profile,
     first_fit,
     next_below,
+    planned_end,
     reserve_window,
     row_of_now,
 )
@@ -76,7 +75,8 @@ def _started_as_planned(problem: Problem, plan: Plan, state: State) -> bool:
         return False
     if limits.has_limits(state.extras):  # a start may take other jobs out of the queue
         return False
-    if power_caps.has_caps(more_than_closing(problem.extras)):  # a plan looks one period of the caps ahead
+    more = more_than_closing(problem.extras)
+    if power_caps.has_caps(more) or power_states.is_saved(more):  # plans look one period ahead, and know no later boots
         return False
     if plan.placement == Placement.LINK_AWARE and state.free.size > 1:
         return False
@@ -130,7 +130,7 @@ def plan_the_queue(problem: Problem, plan: Plan, state: State) -> None:
         else:
             time = profile.time[begin]
             profile.reserved[j] = time
-            end = end_after(time + planned_duration(problem, j, state.scratch.chosen), time)
+            end = planned_end(problem, state, j, time)
             reserve_window(problem, plan, state, j, begin, end)
             if time == now:
                 start_job(problem, plan, state, j)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.core.jit import inlined, part
-from fedsched.engine.clock import end_after
 from fedsched.engine.codes import QueueKey, SameTime
 from fedsched.engine.loop.passes import sort_queues
 from fedsched.engine.loop.running import release_pending
@@ -20,9 +19,9 @@ from fedsched.engine.numbers import Counter
 from fedsched.engine.optional_features.moldable import PLANNED_TO, STANDS, take_shape
 from fedsched.engine.optional_features.reservation_passes import enter_reservation, is_active, leave_reservation
 from fedsched.engine.optional_features.reservation_queues import GENERAL_QUEUE
-from fedsched.engine.placement.node_choice import fill_demand, planned_duration, shortest_duration
+from fedsched.engine.placement.node_choice import fill_demand, shortest_duration
 from fedsched.engine.profile.breakpoints import NOW
-from fedsched.engine.profile.free_profile import fill_profile, first_fit, reserve_window
+from fedsched.engine.profile.free_profile import fill_profile, first_fit, planned_end, reserve_window
 from fedsched.engine.queue.queue_tree import ANY, FIRST
 from fedsched.engine.queue.scan import next_small
 
@@ -88,7 +87,7 @@ def _choose_first_to_end(
         if begin < 0:
             continue
         time = state.profile.time[begin]
-        end = end_after(time + planned_duration(problem, j, state.scratch.chosen), time)
+        end = planned_end(problem, state, j, time)
         area = moldable.tasks[at] * (end - time)
         if end < first_end or (end == first_end and area < least_area):
             best, first_end, least_area = at, end, area
@@ -109,7 +108,7 @@ def _plan_waiting_jobs(extra_state: ExtraState, problem: Problem, plan: Plan, st
         begin = _place_of(problem, plan, state, i)
         if begin >= 0:
             time = state.profile.time[begin]
-            end = end_after(time + planned_duration(problem, i, state.scratch.chosen), time)
+            end = planned_end(problem, state, i, time)
             reserve_window(problem, plan, state, i, begin, end)
             if begin == NOW:
                 _load_links(problem, state, i)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.core.jit import by_reference, inlined, part
-from fedsched.model.schedule.node_stack import fill, put_back, take
+from fedsched.model.schedule.node_stack import fill, put_back, ready_if_taken, take
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Extras, ExtraState, Floats, Ints
@@ -22,6 +22,8 @@ class Powered(NamedTuple):
 
     stacks: NodeStacks
     promised: Floats
+    pace: Floats  # scratch: a cluster's counters of boots, and its booked boots
+    to_boot: Floats
 
 
 @inlined
@@ -53,6 +55,20 @@ def ready_at(extras: Extras | None, state: ExtraState | None, j: int, counts: In
         return now
     state.powered.promised[j] = now
     return _take(extras.saving, state.powered.stacks, counts, now)
+
+
+@inlined
+def on_at(extras: Extras | None, state: ExtraState | None, counts: Ints, time: float, now: float) -> float:
+    """Return when the last of a job's nodes (`counts` per group) is on in a plan in which it takes them at `time`.
+
+    That is after their boots if the job takes them now, else `time`: plans for later do not know which nodes are off.
+    """
+    if extras is None or state is None:
+        return time
+    if extras.saving.timeout.size == 0 or time > now:
+        return time
+    powered = state.powered
+    return ready_if_taken(extras.saving, powered.stacks, counts, now, powered.pace, powered.to_boot)
 
 
 @inlined

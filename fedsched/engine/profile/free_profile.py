@@ -14,7 +14,7 @@ from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Placement
 from fedsched.engine.loop.feature_flags import more_than_closing
 from fedsched.engine.numbers import Clock, Counter
-from fedsched.engine.optional_features import downtimes, pools, power_caps
+from fedsched.engine.optional_features import downtimes, pools, power_caps, power_states
 from fedsched.engine.placement.node_choice import fill_demand, place, planned_duration
 from fedsched.engine.placement.tasks_per_node import nodes_taken
 from fedsched.engine.profile import long_profile
@@ -259,6 +259,17 @@ def reserve_window(problem: Problem, plan: Plan, state: State, j: int, begin: in
 
 
 @inlined
+def planned_end(problem: Problem, state: State, j: int, time: float) -> float:
+    """Return when a job is planned to end that takes the nodes in `state.scratch.chosen` at `time`.
+
+    If it takes them now, it may start later, when the last of them has booted.
+    """
+    chosen, now = state.scratch.chosen, state.clock[Clock.NOW]
+    start = power_states.on_at(more_than_closing(problem.extras), state.extras, chosen, time, now)
+    return end_after(start + planned_duration(problem, j, chosen), start)
+
+
+@inlined
 def _fits_from(problem: Problem, plan: Plan, state: State, j: int, begin: int, time: float) -> bool:
     # Whether the job fits on several groups from `time` on, at or after breakpoint `begin`; fills `scratch.chosen`.
     profile = state.profile
@@ -287,7 +298,7 @@ def _fits_from(problem: Problem, plan: Plan, state: State, j: int, begin: int, t
             return False
         if not pools.suffice_until(more_than_closing(problem.extras), state.extras, profile.time, rows, j, begin, end):
             return False
-        planned = end_after(time + planned_duration(problem, j, state.scratch.chosen), time)
+        planned = planned_end(problem, state, j, time)
         if planned > downtimes.open_until(state.extras):
             return False
         if planned <= end:
@@ -319,7 +330,7 @@ def _first_fit(
         end = np.inf
         if begin >= 0:
             time = state.profile.time[begin]
-            end = end_after(time + planned_duration(problem, j, state.scratch.chosen), time)
+            end = planned_end(problem, state, j, time)
         known = downtimes.covered_until(extras, extra_state)
         if end < known:
             break
@@ -346,7 +357,7 @@ def _fits_with_power(
     if state.profile.free.shape[0] > 0:
         if not _fits_from(problem, plan, state, j, row, time):
             return False
-        end = end_after(time + planned_duration(problem, j, state.scratch.chosen), time)
+        end = planned_end(problem, state, j, time)
     else:
         state.scratch.chosen[0] = problem.tasks[j]
         end, times = end_after(time + state.shortest[j], time), state.profile.time
@@ -394,6 +405,22 @@ def _ends_in_time(state: State, begin: int, duration: float) -> bool:
 
 
 @inlined
+def _fits_with_boots(
+    extras: Extras | None, extra_state: ExtraState | None, problem: Problem, state: State, j: int
+) -> bool:
+    # Whether a job that takes its nodes of the only group now keeps them until its end, after their boots.
+    if extras is None or extra_state is None:
+        return True
+    if not power_states.is_saved(extras):
+        return True
+    profile, rows = state.profile, state.counter[Counter.BREAKPOINTS]
+    end = planned_end(problem, state, j, state.clock[Clock.NOW])
+    if first_without(profile, NOW + 1, rows, problem.tasks[j], end) < rows:
+        return False
+    return pools.suffice_until(extras, extra_state, profile.time, rows, j, NOW, end)
+
+
+@inlined
 def _first_in_profile(problem: Problem, plan: Plan, state: State, j: int) -> int:
     # A breakpoint with too few free nodes rules out every window that contains it. On one group, only pools rule out
     # more. On several groups, the first window that no breakpoint rules out is noted.
@@ -425,7 +452,7 @@ def _first_in_profile(problem: Problem, plan: Plan, state: State, j: int) -> int
                 j,
                 begin,
                 profile.time[begin] + duration,
-            ):
+            ) and (begin > NOW or _fits_with_boots(more_than_closing(problem.extras), state.extras, problem, state, j)):
                 return begin if _ends_in_time(state, begin, duration) else -1
         begin = first_with(profile.total, lacking + 1 if lacking < rows else begin + 1, rows, tasks)
     return -1

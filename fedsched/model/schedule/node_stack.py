@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 ONE = constant(1)
+NO_CLUSTER = constant(-1)
 
 
 @by_reference
@@ -265,6 +266,46 @@ def take(saving: Saving, stacks: NodeStacks, g: int, nodes: int, now: float) -> 
         some, on_at = _boot(saving, stacks, g, saving.ahead[g] - place[Place.ON], now)
         _push(stacks.on_at[g], stacks.booting_count[g], place, Place.BOOTING_FIRST, Place.BOOTING_END, on_at, some)
         place[Place.ON] += some
+    return ready
+
+
+@part
+def ready_if_taken(
+    saving: Saving, stacks: NodeStacks, counts: Ints, now: float, pace: Floats, to_boot: Floats
+) -> float:
+    """Return when all nodes would be on if a job took `counts` nodes of each group now; none is taken.
+
+    `pace` and `to_boot` are scratch: copies of a cluster's rows in `stacks`, in which boots are booked.
+    """
+    ready, paced, c = now, saving.rate.size > 0 and saving.rate[Pace.BOOT] > 0, NO_CLUSTER
+    for g in range(counts.size):
+        if counts[g] == 0:
+            continue
+        settle(saving, stacks, g, now)
+        place = stacks.place[g]
+        left = counts[g]
+        for i in range(place[Place.ON_FIRST], place[Place.ON_END]):
+            left -= stacks.on_count[g, i]
+        i = place[Place.BOOTING_FIRST]
+        while left > 0 and i < place[Place.BOOTING_END]:
+            ready = max(ready, stacks.on_at[g, i])
+            left -= stacks.booting_count[g, i]
+            i += 1
+        if paced and left > 0 and saving.cluster[g] != c:
+            c = saving.cluster[g]
+            for i in range(pace.size):
+                pace[i] = stacks.pace[c, Pace.BOOT, i]
+            for i in range(int(pace[RateState.TO_COME])):
+                to_boot[i] = stacks.to_boot[c, i]
+        i = place[Place.OFF_FIRST]
+        while left > 0:
+            some = min(left, stacks.off_count[g, i])
+            boot_at = wanted = max(now, stacks.off_since[g, i] + saving.shutdown[g])
+            for _ in range(some if paced else 0):
+                boot_at = max(boot_at, book(pace, to_boot, saving.rate[Pace.BOOT], now, wanted))
+            ready = max(ready, boot_at + saving.boot[g])
+            left -= some
+            i += 1
     return ready
 
 
