@@ -263,10 +263,9 @@ PLACES = {
 # Place -> feature -> reason: the refused combinations.
 REFUSED: dict[str, dict[str, str]] = {
     "boots": {
-        "downtimes": "a boot may run into one",
+        "downtimes": "they do not say whether their nodes are on or off when they open",
         "finite uplinks": "they have no rate while nodes boot",
-        "sequential instants": "nodes are switched after all events of an instant",
-        "shapes at submit": "the plans that choose them do not model boots",
+        "sequential instants": "which nodes are on depends on the order of starts and ends, which is not recorded",
         "power caps": "boots draw watts that no plan counts",
     },
     "shapes at submit": {"limits of nodes or CPUs": _OPEN, "killed predecessors": _OPEN},

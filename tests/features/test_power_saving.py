@@ -82,7 +82,7 @@ def test_conservative_counts_the_boots_of_a_job_that_it_promises_nodes() -> None
     assert schedule.start.tolist() == [0.0, 200.0, 210.0, 132.0]
     assert schedule.promises.time.tolist() == [0.0, 200.0, 210.0, 102.0]
     assert checked(log, power, "easy").start.tolist()[:3] == [0.0, 251.0, 131.0]
-    assert checked(log, replace(power, power=None), "conservative").start.tolist()[:3] == [0.0, 200.0, 101.0]
+    assert fs.simulate(log, replace(power, power=None), "conservative").start.tolist()[:3] == [0.0, 200.0, 101.0]
 
 
 def test_lookahead_chooses_as_if_all_nodes_were_on() -> None:
@@ -92,6 +92,17 @@ def test_lookahead_chooses_as_if_all_nodes_were_on() -> None:
     assert schedule.promises.time.tolist()[1:] == [100.0, 110.0, 50.0]
     assert schedule.start.tolist()[1:] == [100.0, 110.0, 80.0]
     assert checked(log, machine(4, Timeout(10.0), **STATES)).promises.time.tolist()[2:] == [50.0, 140.0]
+
+
+def test_jobs_choose_shapes_with_the_boots_of_their_nodes() -> None:
+    """One node is on, the other boots for 30 s: two nodes end at 158, one at 155; if both were on, two at 128."""
+    log = replace(jobs((0, 1, 100), (105, 2, 23)), alternatives={2: "2x23|1x50"})
+    power = machine(2, Timeout(20.0), **STATES)
+    machines = (power, replace(power, power=None))
+    found = [fs.simulate(log, one, "easy", alternatives="earliest_finish") for one in machines]
+    assert [(one.workload.tasks[1], one.finish[1]) for one in found] == [(1, 155.0), (2, 128.0)]
+    for one in found:
+        one.verify(claimed=one.metrics())
 
 
 def test_nodes_boot_ahead_of_jobs_that_find_them_on() -> None:

@@ -756,7 +756,8 @@ RATES = (0, 1, 7, 40, 200)  # nodes a minute that go off or boot; 0: any
 def saving_power(seed: int, **fixed: Any) -> Scenario:
     """Return the scenario of a seed whose idle nodes go off, without what that does not go with (reading 66)."""
     dispatch = random.Random(seed).choice(("strict", "greedy", "easy", "local", "lookahead", "conservative"))
-    options = {"dispatch": dispatch, "same_time": "batch", "alternatives": "fixed"} | fixed
+    shapes = random.Random(-67 - seed).choice(("fixed", "fixed", "earliest_finish"))
+    options = {"dispatch": dispatch, "same_time": "batch", "alternatives": shapes} | fixed
     scenario = random_scenario(seed, restless=True, **options)
     rng = random.Random(-66 - seed)
     grain = rng.choice(GRAINS)
