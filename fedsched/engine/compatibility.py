@@ -309,7 +309,6 @@ REFUSED: dict[str, dict[str, str]] = {
         "power caps": _NO_WATTS,
         "several clusters": _NOT_MODELLED,
         "several speeds": _NOT_MODELLED,
-        "downtimes that take nodes": _NOT_MODELLED,
         "downtimes of a number of nodes": _NOT_MODELLED,
         "pools": _NOT_MODELLED,
         "shapes to choose": _NOT_MODELLED,
@@ -361,10 +360,13 @@ REFUSED: dict[str, dict[str, str]] = {
     "stretches": dict.fromkeys(
         ("conditions and begins", "cancellations", "feedback", "limits"), "it may depend on jobs outside that part"
     ),
-    "slurm on shared nodes": dict.fromkeys(
-        ("limits of nodes or CPUs", "node limits of accounts", "CPU limits of exclusive jobs", "exclusive partitions"),
-        _NOT_MODELLED,
-    ),
+    "slurm on shared nodes": {
+        "limits of nodes or CPUs": _NOT_MODELLED,
+        "node limits of accounts": _NOT_MODELLED,
+        "CPU limits of exclusive jobs": _NOT_MODELLED,
+        "exclusive partitions": _NOT_MODELLED,
+        "downtimes that take nodes": "it does not record what a lost run held of a node",
+    },
     "slurm with multifactor": {"uneven jobs": _NO_SIZES},
     "slurm with limits": {"uneven jobs": _NO_SIZES},
     "slurm with max_nodes": {"uneven jobs": _NO_SIZES},

@@ -34,6 +34,7 @@ ELSEWHERE = {
     ("slurm on shared nodes", "node limits of accounts"): "slurm/test_against_naive_shared.py",
     ("slurm on shared nodes", "CPU limits of exclusive jobs"): "slurm/test_against_naive_shared.py",
     ("slurm on shared nodes", "exclusive partitions"): "slurm/test_said.py",
+    ("slurm on shared nodes", "downtimes that take nodes"): "slurm/test_against_naive_shared.py",
     ("slurm with multifactor", "uneven jobs"): "slurm/test_against_naive_sizes.py",
     ("slurm with limits", "uneven jobs"): "slurm/test_against_naive_sizes.py",
     ("slurm with max_nodes", "uneven jobs"): "slurm/test_against_naive_sizes.py",

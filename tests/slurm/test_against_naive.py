@@ -226,6 +226,28 @@ def test_jobs_run_at_the_begin(conf: Path) -> None:
         fs.simulate(jobs, closed, fs.policies.Slurm(conf), running=running, sharing="block")
 
 
+def test_jobs_on_nodes_that_fail(conf: Path) -> None:
+    """They run again, after the seconds that Slurm lets them wait, or have failed; a job that just ends is spared."""
+    machine = fs.read_federation(conf)
+    columns = {"submit": [0, 1, 2, 3], "tasks": [2, 1, 1, 1], "runtime": [600, 97, 600, 50], "estimate": [600] * 4}
+    jobs = fs.Workload(**columns, after=["", "", "", "afternotok:1"])  # type: ignore[arg-type]
+    for becomes, start, third in (("requeue", 230.0, np.nan), ("kill", np.nan, 101.0)):
+        fails = fs.Downtime("c", 100.5, 200.0, nodes="1-2", kind="outage", on_running=becomes)
+        schedule = fs.simulate(jobs, replace(machine, calendar=(fails,)), fs.policies.Slurm(conf))
+        schedule.verify()
+        lost = schedule.lost
+        assert (lost.job.tolist(), lost.start.tolist(), lost.end.tolist()) == ([0], [0.0], [100.5])
+        assert lost.requeued.tolist() == [becomes == "requeue"]
+        np.testing.assert_equal(schedule.start, [start, 3.0, 3.0, third])
+        assert schedule.metrics().requeues == (becomes == "requeue")
+        assert any(("queued again" if becomes == "requeue" else "killed") in line for line in schedule.remarks)
+        assert schedule.nodes_of(0) == ((0, 1) if becomes == "requeue" else ())  # type: ignore[attr-defined]
+    conf.write_text(f"{CONF}AuthInfo=socket=/run/m,cred_expire=20\n", encoding="utf-8")
+    fails = fs.Downtime("c", 100.5, 110.0, nodes="1", kind="outage", on_running="requeue")
+    again = fs.simulate(jobs, replace(machine, calendar=(fails,)), fs.policies.Slurm(conf))
+    assert again.start[0] == 130.0  # the first backfill pass from second 101 + 21 on
+
+
 def test_an_array_is_one_record(conf: Path) -> None:
     """Its tasks start one after the other, so many together; whoever waits at the limit holds up nobody."""
     columns = {"submit": [0] * 5 + [1], "tasks": [1] * 6, "runtime": [100] * 6}

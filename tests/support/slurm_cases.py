@@ -218,6 +218,16 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
     )  # fmt: skip
     told = {name: value for name, value in words.items() if name != "bf_window"}
     told.setdefault("bf_max_time", max(1, words.get("bf_interval", 30)))
+    taken = random.Random(-48 - seed)
+    if taken.random() < 0.6 and not shared:  # all nodes are named, so it is one which victims are asked for
+        for w, one in enumerate(tied.calendar):
+            becomes = taken.choice(("wait", "requeue", "requeue", "kill"))
+            if becomes != "wait" and one.kind in ("outage", "drain") and taken.random() < 0.7:  # early, on many nodes
+                early = base + taken.choice((4, 30.5, 61, 100))
+                one = replace(one, begin=early, end=early + one.end - one.begin, known_from=None, end_known=None,
+                              nodes=taken.choice((one.nodes, "all")))  # fmt: skip
+            victims = taken.choice(("latest", "random", "recorded")) if becomes != "wait" else "latest"
+            tied.calendar[w] = replace(one, on_running=becomes, victims=victims)
     windows = [window_of(one, zero, sizes, list(kept)) for one in tied.calendar]
     if given is not None:  # passes before t0 are none
         there = [k for k, one in enumerate(given) if int(one) + base >= zero]
@@ -228,6 +238,7 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
         nodes=nodes, partitions=members, tiers=tiers, weights=weights, backfill=backfill, cons_tres=cons_tres,
         overdue=kill + 60 * over, epoch=epoch + zero, phase=phase, rate=rate, given=given, turns=turns,
         broke_off=broke_off, full=[one + base - zero for one in full], from_zero=t0 is not None, zero=zero,
+        t0=min(submit) if t0 is None else t0,
         age=age, size=size, max_age=60 * max_age, period=60 * period if multifactor else 0,
         first_tick=first_tick + base - zero, bf_window=60 * words.get("bf_window", 1440), windows=windows,
         limits=list(amounts.values()),
@@ -296,6 +307,8 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
     running = None
     if t0 is not None and not sized and not shared and not max(preceding) > 0:
         running = running_at(random.Random(-47 - seed), t0, zero, workload, machine, play, order)
+    for job in naive:
+        job.begun = job.start
     return Case(workload, policy, machine, play, t0, running)
 
 
@@ -338,6 +351,7 @@ def running_at(
             there = sorted((n for n in free if group[n] == g), key=lambda n: (n in shut or n not in inside, n))
             nodes |= set(there[:many])
         free -= nodes
+        job.over = end
         job.start, job.nodes, job.runtime = int(start // 1) - zero, frozenset(nodes), whole(end) - int(start // 1)
     rows = np.array([one[0] for one in found], dtype=np.int64)
     start, end = (np.array([one[c] for one in found]) for c in (1, 2))
@@ -489,7 +503,7 @@ def window_of(one: fs.Downtime, base: int, sizes: dict[str, int], names: list[st
     kept = one.kind == "reservation"
     return Window(
         frozenset(np.flatnonzero(one.members(sizes)).tolist()), begin, end, end if one.end_known else FOREVER, known,
-        names.index(one.name) if kept else None, one.kind in ("outage", "drain"),
+        names.index(one.name) if kept else None, one.kind in ("outage", "drain"), one.on_running, one.begin,
     )
 
 
@@ -505,6 +519,16 @@ def differences(one: Case) -> list[str]:
     rows = np.lexsort((one.workload.id, one.workload.submit)).tolist()
     found = schedule.violations()
     for row, job in zip(rows, one.play.jobs, strict=True):
+        mine = np.flatnonzero(schedule.lost.job == row)
+        runs = [(np.floor(schedule.lost.start[k]) - base, schedule.lost.end[k], schedule.lost.counts[k].tolist(),
+                 bool(schedule.lost.requeued[k])) for k in mine.tolist()]  # fmt: skip
+        groups = [[int((one.machine.group_of_node[sorted(nodes)] == g).sum()) for g in range(len(one.machine.groups))]
+                  for _, _, nodes, _ in job.lost]  # fmt: skip
+        lost = [(start, end, many, again) for (start, end, _, again), many in zip(job.lost, groups, strict=True)]
+        if runs != lost:
+            found.append(f"job {one.workload.id[row]}: lost {runs} here, {lost} by the naive reference")
+        if job.killed is not None:
+            job.start, job.by, job.nodes = None, schedule.started_by[row], frozenset()
         begun = np.floor(schedule.start[row]) - base  # of jobs that run at t0 that is exact
         ours = (None if np.isnan(begun) else begun, schedule.started_by[row], schedule.nodes_of(row))
         theirs = (job.start, job.by, tuple(sorted(job.nodes)))

@@ -52,10 +52,15 @@ def conditions_on(workload: Workload, reading: Reading, rows: Ints, running: Int
     )
 
 
-def feedback_of(workload: Workload, length: Floats, rows: Ints, running: RunningJobs | None) -> Feedback:
-    """Return what decides the submits of jobs that follow others, `length` being how long each job runs."""
+def feedback_of(
+    workload: Workload, length: Floats, rows: Ints, running: RunningJobs | None, *, takes: bool
+) -> Feedback:
+    """Return what decides the submits of jobs that follow others, `length` being how long each job runs.
+
+    `takes`: exact ends are needed because downtimes take nodes from running jobs.
+    """
     follows, _, think = followers_of(workload)
-    if not follows.size:
+    if not follows.size and not takes:
         return Feedback(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0))
     thinks = np.zeros(len(workload))
     thinks[follows] = think
@@ -67,7 +72,12 @@ def feedback_of(workload: Workload, length: Floats, rows: Ints, running: Running
 
 
 def initial_of(
-    workload: Workload, federation: Federation, running: RunningJobs | None, base: int, rows: Ints
+    workload: Workload,
+    federation: Federation,
+    running: RunningJobs | None,
+    windows: Windows,
+    base: int,
+    rows: Ints,
 ) -> Initial:
     """Return the jobs that run at the begin, each with nodes of its groups that are free and open to it.
 
@@ -78,7 +88,7 @@ def initial_of(
         return Initial(_ints(np.zeros(0)), _ints(np.zeros(0)), words_of(np.zeros((0, nodes), dtype=np.bool_)))
     number = np.empty(len(workload), dtype=np.int64)
     number[rows] = np.arange(rows.size)
-    windows, closed = windows_of(federation, base), closed_nodes(federation)
+    closed = closed_nodes(federation)
     now = (windows.begin <= 0) & (windows.end > 0)
     of_jobs = reservation_of_jobs(workload, federation)
     free, held = np.ones(nodes, dtype=np.bool_), np.zeros((running.rows.size, nodes), dtype=np.bool_)
@@ -184,8 +194,11 @@ def closed_nodes(federation: Federation) -> NDArray[np.bool_]:
     return closed.reshape(len(federation.calendar), federation.nodes)
 
 
-def windows_of(federation: Federation, base: int) -> Windows:
-    """Return when which nodes are closed; whole seconds in which they are so at any time."""
+def windows_of(federation: Federation, base: int, t0: float) -> Windows:
+    """Return when which nodes are closed; whole seconds in which they are so at any time.
+
+    Downtimes that begin at t0 or before take nothing from jobs [42].
+    """
     calendar = federation.calendar
     place = {name: r for r, name in enumerate(reserved_names(federation))}
     kept = reservations_of(federation)
@@ -193,6 +206,8 @@ def windows_of(federation: Federation, base: int) -> Windows:
     end = _ints([_second(one.end, base, down=False) for one in calendar])
     known = _ints([_second(float(one.known_from or 0.0), base, down=True) for one in calendar])
     edges = np.unique(np.concatenate([begin, end, known]))
+    exact = np.array([one.begin for one in calendar], dtype=np.float64)
+    taking = [w for w in np.argsort(exact, kind="stable") if calendar[w].on_running != "wait" and exact[w] > t0]
     return Windows(
         nodes=words_of(closed_nodes(federation)),
         begin=begin,
@@ -201,6 +216,10 @@ def windows_of(federation: Federation, base: int) -> Windows:
         known=known,
         reservation=_ints([place[one.name] if _is_kept(one) else NOBODYS for one in calendar]),
         broken=_ints([not KINDS[one.kind][1] for one in calendar]),
+        taking=_ints(taking),
+        hit=_ints(np.ceil(exact) - base),
+        exact=exact,
+        kills=_ints([one.on_running == "kill" for one in calendar]),
         edges=_ints(edges[edges < NEVER]),
         begins=_ints([_second(one.begin, base, down=False) for one in kept]),
         ends=_ints([_second(one.end, base, down=True) for one in kept]),

@@ -15,6 +15,7 @@ from fedsched.engine.sharing.run import use_of
 from fedsched.model.constraints.dependencies import replace_singletons
 from fedsched.model.constraints.feedback import submits_after
 from fedsched.model.schedule.integrals import NOT_KNOWN
+from fedsched.model.schedule.lost import LostRuns
 from fedsched.slurm.conf.memory import notes_before_run, partition_notes, refuse_other_sharing, with_memory
 from fedsched.slurm.loop import event_loop
 from fedsched.slurm.loop.pack import pack, seconds_of_runs
@@ -111,8 +112,12 @@ def _schedule(
     start[rows] = state.start + base
     by[rows], held[rows] = state.by, state.held
     finish = np.maximum(start + seconds_of_runs(workload, federation, reading), np.nextafter(start, np.inf))
+    lost = _lost_in(state, packed, federation)
     if running is not None:
-        start[running.rows], finish[running.rows] = running.start, running.finish
+        _with_exact_times(running, start, finish, lost)
+    if lost is not None:
+        start[lost.killed], finish[lost.killed] = np.nan, np.nan
+        held[np.isnan(start)] = 0
     now = float(state.counter[Counter.NOW] + base)
     notes = notes_before_run(slurm, workload, shared=sharing is not None)
     if running is not None and running.rows.size:
@@ -124,10 +129,10 @@ def _schedule(
         finish = np.where(finish <= now, finish, np.nan)
         done = int((~np.isnan(finish)).sum())
         notes.append(f"interrupted at {now:g} s: {done} of {counted(jobs, 'job')} finished")
-    workload = _as_submitted(workload, packed, state, finish, now)
+    workload = _as_submitted(workload, packed, state, finish, now, lost)
     columns: dict[str, Any] = {
         "workload": workload, "federation": federation, "start": start, "finish": finish, "reading": reading,
-        "t0": packed.t0, "notes": tuple(notes), "until": now if interrupted else np.inf,
+        "t0": packed.t0, "notes": tuple(notes), "until": now if interrupted else np.inf, "lost": lost,
     }  # fmt: skip
     if sharing is None or state.shared is None:
         played = Played(by, held, int(state.counter[Counter.PASSES]), int(state.counter[Counter.TESTS]))
@@ -141,12 +146,41 @@ def _schedule(
     )  # fmt: skip
 
 
-def _as_submitted(workload: Workload, packed: Packed, state: State, finish: np.ndarray, now: float) -> Workload:
+def _lost_in(state: State, packed: Packed, federation: Federation) -> LostRuns | None:
+    """Return the runs that downtimes have ended; None if there are none."""
+    runs, lost, windows = int(state.counter[Counter.LOST]), state.lost, packed.problem.windows
+    if runs == 0:
+        return None
+    window = lost.window[:runs]
+    return LostRuns(
+        packed.rows[lost.job[:runs]],
+        (lost.start[:runs] + packed.base).astype(np.float64),
+        windows.exact[window],
+        _counts(lost.nodes[:runs], federation),
+        windows.kills[window] == 0,
+    )
+
+
+def _with_exact_times(running: RunningJobs, start: np.ndarray, finish: np.ndarray, lost: LostRuns | None) -> None:
+    """Set the exact starts and ends of jobs that ran at the begin; the loop knows whole seconds."""
+    for row, begun, ended in zip(running.rows.tolist(), running.start.tolist(), running.finish.tolist(), strict=True):
+        again = [] if lost is None else np.flatnonzero(lost.job == row).tolist()
+        if lost is not None and again:
+            lost.start[again[0]] = begun
+        else:
+            start[row], finish[row] = begun, ended
+
+
+def _as_submitted(
+    workload: Workload, packed: Packed, state: State, finish: np.ndarray, now: float, lost: LostRuns | None
+) -> Workload:
     """Return the workload with the submits that came out, if jobs follow others [45]."""
     if workload.feedback is None:
         return workload
     over, gone = np.where(finish <= now, finish, np.nan), np.zeros(len(workload), dtype=np.bool_)
     gone[packed.rows] = state.waiting.gone == 1
+    if lost is not None:
+        over[lost.killed] = lost.end[~lost.requeued]
     if workload.cancel_at is not None:
         gone &= workload.cancel_at.times <= now
         over[gone] = workload.cancel_at.times[gone]
