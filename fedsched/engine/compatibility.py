@@ -310,7 +310,6 @@ REFUSED: dict[str, dict[str, str]] = {
         "several clusters": _NOT_MODELLED,
         "several speeds": _NOT_MODELLED,
         "downtimes of a number of nodes": _NOT_MODELLED,
-        "pools": _NOT_MODELLED,
         "shapes to choose": _NOT_MODELLED,
         "sequential instants": "it schedules once a second at most",
         "caps": "it chooses the nodes itself",

@@ -248,6 +248,23 @@ def test_jobs_on_nodes_that_fail(conf: Path) -> None:
     assert again.start[0] == 130.0  # the first backfill pass from second 101 + 21 on
 
 
+def test_a_job_that_lacks_a_licence_blocks_no_other(conf: Path) -> None:
+    """A real Slurm 22.05 did so: the main scheduler passes it over, and backfill reserves nothing for it."""
+    machine = replace(fs.read_federation(conf), pools=(fs.Pool("a", 2),))
+    jobs = fs.Workload(
+        submit=[0, 20, 24, 28, 32], tasks=[1, 1, 1, 3, 1], runtime=[300] * 5, estimate=[600] * 5,
+        pools={"a": [2, 1, 0, 0, 0]},
+    )  # fmt: skip
+    schedule = fs.simulate(jobs, machine, fs.policies.Slurm(conf))
+    schedule.verify()
+    assert schedule.start.tolist() == [0.0, 300.0, 24.0, 324.0, 600.0]
+    with pytest.raises(InfeasibleError, match="Job 1: it needs 2 of pool 'a', which has 1"):
+        fs.simulate(jobs, replace(machine, pools=(fs.Pool("a", 1),)), fs.policies.Slurm(conf))
+    conf.write_text(f"{CONF}SchedulerParameters=bf_licenses\n", encoding="utf-8")
+    said = fs.simulate(jobs, machine, fs.policies.Slurm(conf)).notes
+    assert any("not modelled" in note and "bf_licenses" in note for note in said)
+
+
 def test_an_array_is_one_record(conf: Path) -> None:
     """Its tasks start one after the other, so many together; whoever waits at the limit holds up nobody."""
     columns = {"submit": [0] * 5 + [1], "tasks": [1] * 6, "runtime": [100] * 6}

@@ -207,10 +207,20 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
             inside[k] = inside[k] if len(mine & there) >= tasks[k] else ""
     for k, first in tied.first_task.items():
         inside[k] = inside[first]
+    licences = random.Random(-49 - seed)
+    pools: list[fs.Pool] = []
+    needs: dict[str, list[int]] = {}
+    if licences.random() < 0.3:
+        pools = [fs.Pool("a", licences.choice((1, 2, 4))), fs.Pool("b", 1)]
+        for pool in pools:
+            needs[pool.name] = [licences.choice((0, 0, licences.randint(1, pool.amount))) for _ in submit]
+            for k, first in tied.first_task.items():
+                needs[pool.name][k] = needs[pool.name][first]
     workload = fs.Workload(
         submit=submit, tasks=tasks, runtime=runtime, estimate=limit, user=users, begin=begin, nice=nice,
         held={k: one for k, one in enumerate(held, start=1) if one} or None,
         after=words_of if any(words_of) else None, cancel_at=cancel if max(cancel) >= 0 else None,
+        pools=needs or None,
         feedback={"preceding": preceding, "think_time": think} if max(preceding) > 0 else None,
         labels={"partition": [f"p{p}" for p in partition], "account": account, "qos": qos, "array": tied.array,
                 "reservation": inside},
@@ -241,7 +251,7 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
         t0=min(submit) if t0 is None else t0,
         age=age, size=size, max_age=60 * max_age, period=60 * period if multifactor else 0,
         first_tick=first_tick + base - zero, bf_window=60 * words.get("bf_window", 1440), windows=windows,
-        limits=list(amounts.values()),
+        limits=[*amounts.values(), *(pool.amount for pool in pools)],
         array_limits={name: c for c, name in enumerate(amounts)},
         fifo=not backfill and not multifactor and len(set(tiers)) == 1,
         limits_stop=stops, of_partitions=of_partitions, **({} if people is None else people.naive),
@@ -284,7 +294,8 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
             account=account[k], qos=qos[k], ends={0: "badly", 5: "cancelled"}.get(tied.status[k], "well"),
             cancel=None if cancel[k] < 0 else whole(cancel[k]) - zero, nice=nice[k], aged=aged[k],
             held=tuple((int(begin // 1) - zero, whole(end) - zero) for begin, end in held[k]),
-            limits={list(amounts).index(tied.array[k]): 1} if tied.array[k] in amounts else {},
+            limits=({list(amounts).index(tied.array[k]): 1} if tied.array[k] in amounts else {})
+            | {len(amounts) + p: need for p, pool in enumerate(pools) if (need := needs[pool.name][k])},
         )
         for k in order
     ]  # fmt: skip
@@ -294,7 +305,7 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
         if inside[k]:
             naive[place].reservation = list(kept).index(inside[k])
             naive[place].may &= frozenset(np.flatnonzero(kept[inside[k]].members(sizes)).tolist())
-    machine = replace(fs.read_federation(path), calendar=tuple(tied.calendar))
+    machine = replace(fs.read_federation(path), calendar=tuple(tied.calendar), pools=tuple(pools))
     asking = {id(naive[place]): wanted[k] for place, k in enumerate(order) if wanted[k]}
     play = SizedPlay(site, naive, cpus=cpus, wanted=asking) if sized else Play(site, naive)
     if shared:
@@ -325,7 +336,7 @@ def running_at(
         counts = [0] * (max(group) + 1)
         for node in sorted(free & job.may, key=lambda _: draw.random())[: job.tasks]:
             counts[group[node]] += 1
-        waits = job.array or job.after or job.held or job.earliest > job.submit
+        waits = job.array or job.limits or job.after or job.held or job.earliest > job.submit
         waits = waits or (job.cancel is not None and job.leaves_at <= start)
         if waits or draw.random() < 0.5 or sum(counts) < job.tasks or not workload.submit[k] <= start < t0:
             continue

@@ -8,6 +8,7 @@ import numpy as np
 
 from fedsched.model.constraints.dependencies import End, Kind, edges_of, ends_of, topological_order
 from fedsched.model.constraints.feedback import followers_of
+from fedsched.model.jobs.demands import pool_amounts, pool_needs
 from fedsched.model.machine.counters import counters_of
 from fedsched.model.time.downtimes import KINDS, reserved_names
 from fedsched.model.time.reservations import reservation_of_jobs, reservations_of
@@ -149,6 +150,8 @@ def tasks_of_arrays(workload: Workload, federation: Federation, rows: Ints) -> t
         said.append(workload.begin.begin[rows])
     if workload.held is not None:
         said.append(workload.held.columns()["held"][rows])
+    if workload.pools is not None:
+        said += [column[rows] for column in workload.pools.columns().values()]
     if workload.feedback is not None:
         said += [column[rows] for column in workload.feedback.columns().values()]
     if workload.nice is not None:
@@ -166,21 +169,25 @@ def tasks_of_arrays(workload: Workload, federation: Federation, rows: Ints) -> t
 
 
 def limits_of(workload: Workload, federation: Federation, rows: Ints) -> Limits:
-    """Return what the federation's limits and those of arrays count."""
+    """Return what the federation's limits and those of arrays count, and its pools: a job that lacks one is skipped."""
     counters, jobs = counters_of(workload, federation), len(workload)
+    amounts, needs = pool_amounts(workload, federation), pool_needs(workload, federation)
+    pool, needing = needs.T.nonzero()
     number = np.empty(jobs, dtype=np.int64)
     number[rows] = np.arange(jobs)
-    mine = number[counters.job]
+    mine = number[np.concatenate([counters.job, needing])]
+    counter = np.concatenate([counters.counter, counters.amount.size + pool])
+    weight = np.concatenate([counters.weight, needs[needing, pool]])
     by_job = np.argsort(mine, kind="stable")
     array = np.full(jobs, NOBODYS)
     for c, name in enumerate(counters.names):
         if name.startswith("array "):
-            array[mine[counters.counter == c]] = c
+            array[mine[counter == c]] = c
     return Limits(
-        amount=_ints(counters.amount),
+        amount=_ints(np.concatenate([counters.amount, amounts])),
         first=_ints(np.searchsorted(mine[by_job], np.arange(jobs + 1))),
-        counter=_ints(counters.counter[by_job]),
-        weight=_ints(counters.weight[by_job]),
+        counter=_ints(counter[by_job]),
+        weight=_ints(weight[by_job]),
         binds=np.ones(mine.size, dtype=np.int64),
         array=_ints(array),
         kind=np.zeros(mine.size, dtype=np.int64),
