@@ -309,7 +309,6 @@ REFUSED: dict[str, dict[str, str]] = {
         "power caps": "its scheduler does not count watts",
         "several clusters": "each cluster has a controller and a queue of its own",
         "several speeds": "its time limits do not depend on nodes, so a job would outrun its limit on slow ones",
-        "downtimes of a number of nodes": "it closes nodes by name, and where and when jobs start hangs on these",
         "shapes to choose": "a job asks it for one shape",
         "sequential instants": "its passes see whole seconds, not single events",
         "caps": "it has no such caps: partitions, features and reservations say where a job may run",

@@ -265,6 +265,37 @@ def test_a_job_that_lacks_a_licence_blocks_no_other(conf: Path) -> None:
     assert any("not modelled" in note and "bf_licenses" in note for note in said)
 
 
+def test_a_downtime_of_some_nodes_closes_named_ones(conf: Path) -> None:
+    """The last ones that no other downtime closes then; a note and the schedule's federation say which."""
+    machine = fs.read_federation(conf)
+    jobs = fs.Workload(submit=[0, 0, 0], tasks=[1, 1, 2], runtime=[60] * 3)
+
+    def drain(nodes: str) -> fs.Downtime:
+        return fs.Downtime("c", 0.0, 500.0, nodes=nodes, kind="drain")
+
+    for calendar, closed in (
+        (("2 of all",), ["2-3"]),
+        (("1 of all", "1 of all"), ["3", "2"]),
+        (("1 of 0-1", "3"), ["1", "3"]),
+        (("1 of all", "3"), ["3", "3"]),  # the last group is closed already, and it is the first that is taken
+    ):
+        schedule = fs.simulate(jobs, replace(machine, calendar=tuple(map(drain, calendar))), fs.policies.Slurm(conf))
+        schedule.verify()
+        assert [one.nodes for one in schedule.federation.calendar] == closed
+        assert any(f"{calendar[0]} are nodes {closed[0]}" in note for note in schedule.notes)
+        first = {str(node) for row in range(2) for node in schedule.nodes_of(row)}  # type: ignore[attr-defined]
+        assert first.isdisjoint({"2", "3"} if closed == ["2-3"] else closed)
+    fails = fs.Downtime("c", 30.0, 500.0, nodes="2 of all", kind="outage", on_running="kill", victims="random")
+    hit = set()
+    for seed in range(5):
+        calendar = (replace(fails, seed=seed),)
+        schedule = fs.simulate(jobs, replace(machine, calendar=calendar), fs.policies.Slurm(conf))
+        schedule.verify()
+        assert schedule.lost.runs > 0
+        hit.add(schedule.federation.calendar[0].nodes)
+    assert len(hit) > 1
+
+
 def test_an_array_is_one_record(conf: Path) -> None:
     """Its tasks start one after the other, so many together; whoever waits at the limit holds up nobody."""
     columns = {"submit": [0] * 5 + [1], "tasks": [1] * 6, "runtime": [100] * 6}

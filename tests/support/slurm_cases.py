@@ -238,7 +238,16 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
                               nodes=taken.choice((one.nodes, "all")))  # fmt: skip
             victims = taken.choice(("latest", "random", "recorded")) if becomes != "wait" else "latest"
             tied.calendar[w] = replace(one, on_running=becomes, victims=victims)
-    windows = [window_of(one, zero, sizes, list(kept)) for one in tied.calendar]
+    some = random.Random(-50 - seed)
+    machine = replace(fs.read_federation(path), calendar=tuple(tied.calendar))
+    if some.random() < 0.4:
+        for w, one in enumerate(tied.calendar):
+            there = [n for n in range(nodes) if one.members(sizes)[n]]
+            if one.kind != "reservation" and one.victims == "latest" and some.random() < 0.7:
+                tied.calendar[w] = replace(one, nodes=f"{some.randint(1, len(there))} of {one.nodes}")
+        machine = replace(machine, calendar=tuple(tied.calendar))
+    named = which_nodes(machine)
+    windows = [window_of(one, zero, sizes, list(kept)) for one in named]
     if given is not None:  # passes before t0 are none
         there = [k for k, one in enumerate(given) if int(one) + base >= zero]
         given = [int(given[k]) + base - zero for k in there]
@@ -305,7 +314,7 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
         if inside[k]:
             naive[place].reservation = list(kept).index(inside[k])
             naive[place].may &= frozenset(np.flatnonzero(kept[inside[k]].members(sizes)).tolist())
-    machine = replace(fs.read_federation(path), calendar=tuple(tied.calendar), pools=tuple(pools))
+    machine = replace(machine, pools=tuple(pools))
     asking = {id(naive[place]): wanted[k] for place, k in enumerate(order) if wanted[k]}
     play = SizedPlay(site, naive, cpus=cpus, wanted=asking) if sized else Play(site, naive)
     if shared:
@@ -501,6 +510,29 @@ def ties(draw: random.Random, jobs: int, nodes: int, base: int, *, blind: bool) 
     return Ties(after, status, cancel, array, first_task, inside, calendar)
 
 
+def which_nodes(machine: fs.Federation) -> list[fs.Downtime]:
+    """Return the downtimes with nodes by name: the last ones of the last groups, and sooner those that stay open."""
+    group, sizes = machine.group_of_node.tolist(), {"c": machine.nodes}
+    found = [None if one.among[0] is not None and one.kind != "reservation" else {
+        n for n, inside in enumerate(one.members(sizes).tolist()) if inside} for one in machine.calendar]  # fmt: skip
+    for w, one in enumerate(machine.calendar):
+        if found[w] is not None:
+            continue
+        shut = {n for k, other in enumerate(machine.calendar) for n in found[k] or ()
+                if other.begin < one.end and one.begin < other.end}  # fmt: skip
+        left, mine = one.among[0], set[int]()
+        assert left is not None
+        members = one.members(sizes).tolist()
+        for g in sorted(set(group), reverse=True):
+            there = sorted((n for n in range(machine.nodes) if group[n] == g and members[n]),
+                           key=lambda n: (n in shut, -n))[:left]  # fmt: skip
+            left -= len(there)
+            mine |= set(there)
+        found[w] = mine
+    return [replace(one, nodes=",".join(map(str, sorted(nodes or ()))))
+            for one, nodes in zip(machine.calendar, found, strict=True)]  # fmt: skip
+
+
 def draw_once(draw: random.Random, array: list[str], name: str) -> str:
     """Return the limit of an array: that which its tasks have, or a new one."""
     known = next((one for one in array if one.partition("%")[0] == name), None)
@@ -533,7 +565,8 @@ def differences(one: Case) -> list[str]:
         mine = np.flatnonzero(schedule.lost.job == row)
         runs = [(np.floor(schedule.lost.start[k]) - base, schedule.lost.end[k], schedule.lost.counts[k].tolist(),
                  bool(schedule.lost.requeued[k])) for k in mine.tolist()]  # fmt: skip
-        groups = [[int((one.machine.group_of_node[sorted(nodes)] == g).sum()) for g in range(len(one.machine.groups))]
+        of_node = schedule.federation.group_of_node
+        groups = [[int((of_node[sorted(nodes)] == g).sum()) for g in range(len(schedule.federation.groups))]
                   for _, _, nodes, _ in job.lost]  # fmt: skip
         lost = [(start, end, many, again) for (start, end, _, again), many in zip(job.lost, groups, strict=True)]
         if runs != lost:

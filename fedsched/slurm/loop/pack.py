@@ -91,12 +91,13 @@ def pack(
     *,
     t0: float | None = None,
     running: RunningJobs | None = None,
+    of_node: Ints | None = None,
 ) -> Packed:
     """Return these jobs on these nodes as arrays, with second 0 at t0 or, without it, at the first submit.
 
-    Nodes are given whole without `sharing`. Jobs that are `running` hold nodes from the begin on.
+    Nodes are given whole without `sharing`. Jobs that are `running` hold nodes from the begin on,
+    of the groups `of_node` of the nodes (None: those of the federation).
     """
-    refuse_on_slurm(workload, federation, slurm, reading)
     if sharing is not None:
         refuse_on_shared_nodes(workload, federation, slurm, sharing)
     rows = np.lexsort((workload.id, workload.submit))
@@ -166,7 +167,7 @@ def pack(
         machine=machine,
         conditions=conditions_on(workload, reading, rows, run),
         feedback=feedback_of(workload, length, rows, running, takes=windows.taking.size > 0),
-        initial=initial_of(workload, federation, running, windows, base, rows),
+        initial=initial_of(workload, federation, running, of_node, windows, base, rows),
         holds=holds_of(workload, base, rows),
         windows=windows,
         limits=with_accounts(limits_of(workload, federation, rows), slurm, asked, workload.id[rows]),

@@ -76,6 +76,7 @@ def initial_of(
     workload: Workload,
     federation: Federation,
     running: RunningJobs | None,
+    of_node: Ints | None,
     windows: Windows,
     base: int,
     rows: Ints,
@@ -84,7 +85,7 @@ def initial_of(
 
     It gets the free nodes of the lowest numbers, and nodes that are closed to it only if no others are left.
     """
-    nodes = federation.nodes
+    nodes, group = federation.nodes, federation.group_of_node if of_node is None else of_node
     if running is None:
         return Initial(_ints(np.zeros(0)), _ints(np.zeros(0)), words_of(np.zeros((0, nodes), dtype=np.bool_)))
     number = np.empty(len(workload), dtype=np.int64)
@@ -99,7 +100,7 @@ def initial_of(
         if of_jobs[row] != NOBODYS:
             shut |= ~closed[own].any(axis=0)
         for g in np.flatnonzero(counts).tolist():
-            there = np.flatnonzero(free & (federation.group_of_node == g))
+            there = np.flatnonzero(free & (group == g))
             mine[there[np.argsort(shut[there], kind="stable")][: counts[g]]] = True
         free &= ~mine
     return Initial(_ints(number[running.rows]), _ints(np.floor(running.start) - base), words_of(held))

@@ -18,9 +18,10 @@ from fedsched.model.schedule.integrals import NOT_KNOWN
 from fedsched.model.schedule.lost import LostRuns
 from fedsched.slurm.conf.memory import notes_before_run, partition_notes, refuse_other_sharing, with_memory
 from fedsched.slurm.loop import event_loop
-from fedsched.slurm.loop.pack import pack, seconds_of_runs
+from fedsched.slurm.loop.pack import pack, refuse_on_slurm, seconds_of_runs
 from fedsched.slurm.loop.pack_shared import shared_of
 from fedsched.slurm.loop.structs import Counter, Setting, new_state
+from fedsched.slurm.nodes.named_downtimes import with_named_nodes
 from fedsched.slurm.result.clock_ensemble import draw_clocks
 from fedsched.slurm.result.schedule import Played, SharedSlurmSchedule, SlurmSchedule, joined_runs
 
@@ -56,10 +57,13 @@ def scheduled(
     Without `sharing` nodes are given whole; without t0 the clocks begin with the first submit. Jobs that are `running`
     hold nodes at t0.
     """
+    refuse_on_slurm(workload, federation, slurm, reading)
+    of_node = federation.group_of_node
+    federation, named = with_named_nodes(federation)
     if sharing is not None:
         refuse_other_sharing(slurm)
         workload, by_node = with_memory(workload, slurm)
-    packed: Packed = pack(workload, federation, slurm, reading, sharing, t0=t0, running=running)
+    packed: Packed = pack(workload, federation, slurm, reading, sharing, t0=t0, running=running, of_node=of_node)
     runs: list[SlurmSchedule | SharedSlurmSchedule] = []
     for member in range(max(1, slurm.ensemble)):
         one, sooner = draw_clocks(packed, member)
@@ -71,7 +75,7 @@ def scheduled(
         event_loop.begin(one.problem, state)
         state.counter[Counter.NEXT_MAIN] -= sooner
         status = _to_the_end(one.problem, state, progress)
-        runs.append(_schedule(workload, federation, slurm, reading, state, one, status, sharing, running))
+        runs.append(_schedule(workload, federation, slurm, reading, state, one, status, sharing, running, named))
         if status == event_loop.PAUSED:
             break
     return runs[0] if len(runs) == 1 else joined_runs(runs)
@@ -106,6 +110,7 @@ def _schedule(
     status: int,
     sharing: NodeSharing | None,
     running: RunningJobs | None,
+    named: list[str],
 ) -> SlurmSchedule | SharedSlurmSchedule:
     jobs, rows, base = len(workload), packed.rows, packed.base
     start, by, held = np.full(jobs, np.nan), np.zeros(jobs, dtype=np.int64), np.zeros_like(state.held)
@@ -119,7 +124,7 @@ def _schedule(
         start[lost.killed], finish[lost.killed] = np.nan, np.nan
         held[np.isnan(start)] = 0
     now = float(state.counter[Counter.NOW] + base)
-    notes = notes_before_run(slurm, workload, shared=sharing is not None)
+    notes = [*notes_before_run(slurm, workload, shared=sharing is not None), *named]
     if running is not None and running.rows.size:
         notes.append(f"assumed of {counted(running.rows.size, 'job')} running at {packed.t0:g} s: {ITS_NODES}")
     interrupted = status == event_loop.PAUSED
