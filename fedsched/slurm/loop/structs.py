@@ -102,15 +102,15 @@ class Counter(IntEnum):
     NUMBERED = 25  # what the next job is that is submitted or released, to priority/basic
     LOST = 27  # runs that downtimes have ended
     TAKEN = 28  # downtimes that have taken nodes from jobs
-    COMING = 26  # jobs that follow others and whose submits are known and to come
+    COMING = 26  # jobs that follow others, with submits that are known and to come
 
 
 @by_reference
 class Jobs(NamedTuple):
     """The jobs, in the order of submit, then id: that of their numbers in Slurm."""
 
-    submit: Ints  # the second in which a job is seen first; NEVER: it follows another job, whose end decides [45]
-    by_submit: Ints  # the jobs whose submits are known beforehand, by these
+    submit: Ints  # the second in which a job is seen first; NEVER: the end of another job decides [45]
+    by_submit: Ints  # the jobs with submits that are known beforehand, by these
     earliest: Ints  # and in which it may start at the earliest, by its own wish and its reservation
     tasks: Ints
     limit: Ints

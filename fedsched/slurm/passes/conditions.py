@@ -86,7 +86,7 @@ def _submit_later(problem: Problem, state: State, job: int, over: float) -> None
 
 @part
 def next_submitted(problem: Problem, state: State) -> int:
-    """Return the job that is submitted next, of those whose submits are known; -1 if there is none.
+    """Return the job that is submitted next, among jobs with a known submit; -1 if there is none.
 
     Within a second jobs are submitted in the order of their numbers.
     """
