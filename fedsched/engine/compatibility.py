@@ -282,17 +282,14 @@ REFUSED: dict[str, dict[str, str]] = {
         "placement link_aware": "reservations there do not plan the loads of uplinks",
     },
     "slurm": {
-        "power saving": "it has settings of its own (SuspendTime)",
-        "power caps": _NO_WATTS,
-        "several clusters": _NOT_MODELLED,
-        "several speeds": _NOT_MODELLED,
-        "downtimes that take nodes": _NOT_MODELLED,
-        "downtimes of a number of nodes": _NOT_MODELLED,
-        "pools": _NOT_MODELLED,
-        "shapes to choose": _NOT_MODELLED,
-        "sequential instants": "it schedules once a second at most",
-        "caps": "it chooses the nodes itself",
-        "placements": "it chooses the nodes itself",
+        "power saving": "it switches nodes by settings of its own (SuspendTime, ResumeTimeout)",
+        "power caps": "its scheduler does not count watts",
+        "several clusters": "each cluster has a controller and a queue of its own",
+        "several speeds": "its time limits do not depend on nodes, so a job would outrun its limit on slow ones",
+        "shapes to choose": "a job asks it for one shape",
+        "sequential instants": "its passes see whole seconds, not single events",
+        "caps": "it has no such caps: partitions, features and reservations say where a job may run",
+        "placements": "its select plugin chooses the nodes",
     },
     "optimize": {
         "boots": "only simulate knows when nodes boot",
@@ -334,13 +331,14 @@ REFUSED: dict[str, dict[str, str]] = {
     "stretches": dict.fromkeys(
         ("conditions and begins", "cancellations", "feedback", "limits"), "it may depend on jobs outside that part"
     ),
-    "slurm on shared nodes": dict.fromkeys(
-        (
-            "limits of nodes or CPUs", "node limits of accounts", "CPU limits of exclusive jobs",
-            "exclusive partitions", "running jobs",
-        ),
-        _NOT_MODELLED,
-    ),
+    "slurm on shared nodes": {
+        "limits of nodes or CPUs": _NOT_MODELLED,
+        "node limits of accounts": _NOT_MODELLED,
+        "CPU limits of exclusive jobs": _NOT_MODELLED,
+        "exclusive partitions": _NOT_MODELLED,
+        "downtimes that take nodes": "it does not record what a lost run held of a node",
+        "running jobs": "which of its nodes and GPUs each running job holds is not carried over",
+    },
     "slurm with multifactor": {"uneven jobs": _NO_SIZES},
     "slurm with limits": {"uneven jobs": _NO_SIZES},
     "slurm with max_nodes": {"uneven jobs": _NO_SIZES},

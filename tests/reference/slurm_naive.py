@@ -24,6 +24,7 @@ class Play:
     waiting: list[Job] = field(default_factory=list)
     hopeless: set[int] = field(default_factory=set)
     tests: int = 0
+    clearing: list[tuple[frozenset[int], int]] = field(default_factory=list)  # nodes of runs that were lost
     numbered: int = 0  # how many numbers of priority/basic have been given
 
     def run(self) -> None:
@@ -49,13 +50,14 @@ class Play:
         while quiet < 700:
             self.now += 1
             now = self.now
+            self._cut(now)
             self._submit_followers()
             self._number(now)
             if now < blocked:
                 continue
             edges = [e for one in site.windows for e in (one.known, one.begin, one.end) if before < e <= now]
             for job in self.jobs:
-                if job.cancel is not None and job.cancel <= now and job.start is None and job.gone is None:
+                if job.cancel is not None and job.cancel <= now and not job.spared and job.gone is None:
                     self._leaves(job, job.cancel)
             for job in list(self.waiting):
                 begun = [begin for begin, _ in job.held if before < begin <= now]
@@ -67,10 +69,11 @@ class Play:
                 if number not in cleared and job.start is not None and self.end(job) + job.completing <= now:
                     cleared.add(number)
                     freed = True
-            self.busy = {
+            freed = freed or any(before < until <= now for _, until in self.clearing)
+            self.busy = {n for nodes, until in self.clearing for n in nodes if until > now} | {
                 n for k, job in enumerate(self.jobs) if job.start is not None and k not in cleared for n in job.nodes
             }
-            self.completing = {
+            self.completing = {n for nodes, until in self.clearing for n in nodes if until > now} | {
                 n for k, job in enumerate(self.jobs)
                 if job.start is not None and k not in cleared and self.end(job) <= now for n in job.nodes
             }  # fmt: skip
@@ -147,7 +150,7 @@ class Play:
         moments = [job.submit, job.earliest]
         for kind, other, lag in job.after:
             if kind == "after":
-                come = other.start
+                come = other.begun
             elif other.gone is not None:
                 come = other.gone
             else:
@@ -160,14 +163,39 @@ class Play:
             moment = max(moment, end) if moment < 0 and begin <= 0 else moment
         return job.released(moment)
 
+    def _cut(self, second: int) -> None:
+        """Let downtimes take their nodes from jobs; and note whom a cancellation comes too late for."""
+        site = self.site
+        due = [one for one in site.windows if one.becomes != "wait" and whole(one.exact) - site.zero == second]
+        for one in sorted(due, key=lambda each: each.exact):
+            for job in self.jobs:
+                if job.start is None or job.killed is not None or not job.nodes & one.nodes:
+                    continue
+                if one.reservation is not None and one.reservation == job.reservation:
+                    continue
+                begun = site.zero + job.start
+                if not begun < one.exact < (job.over or begun + job.length) or one.exact <= site.t0:
+                    continue
+                job.lost.append((job.start, one.exact, job.nodes, one.becomes == "requeue"))
+                if one.becomes == "kill":
+                    job.killed, job.ends, job.runtime = one.exact, "badly", second - job.start
+                    continue
+                self.clearing.append((job.nodes, second + job.completing))
+                job.freed, job.alone = second + max(site.requeue, job.completing), True
+                job.start, job.by, job.nodes, job.aged, job.over = None, "", frozenset(), 0.0, None
+        for job in self.jobs:
+            job.spared = job.spared or (job.cancel == second and job.start is not None)
+
     def _submit_followers(self) -> None:
         """Learn when jobs are submitted whose preceding jobs have ended."""
         for job in self.jobs:
             other = job.follows
             if other is None or job.submit < FOREVER or job.gone is not None:
                 continue
-            if other.cancel is not None and other.cancel <= self.now and other.start is None:
+            if other.cancel is not None and other.cancel <= self.now and not other.spared and other.start is None:
                 over = other.leaves_at
+            elif other.killed is not None:
+                over = other.killed
             elif other.start is not None and self.end(other) <= self.now:
                 begun = float(self.site.zero + other.start)
                 over = max(begun + other.length, math.nextafter(begun, math.inf))
@@ -219,6 +247,8 @@ class Play:
                         job.gone, changed = self.now, True
 
     def _cannot_hold(self, kind: str, other: Job) -> bool:
+        if kind == "after" and other.begun is not None:
+            return False
         if other.gone is not None:
             told = other.cancel is not None and other.gone == other.cancel
             return not (told and kind == "afterany")
@@ -322,7 +352,7 @@ class Play:
         number = {id(job): k for k, job in enumerate(self.jobs)}
         firsts: dict[str, Job] = {}
         for job in self.waiting:
-            record = job.array or str(number[id(job)])
+            record = str(number[id(job)]) if job.alone or not job.array else job.array
             firsts[record] = min(firsts.get(record, job), job, key=lambda one: number[id(one)])
         if self.site.fifo:
             return sorted(firsts.values(), key=lambda job: (job.since, number[id(job)]))
@@ -334,13 +364,14 @@ class Play:
 
     def next_task(self, job: Job) -> Job | None:
         number = {id(one): k for k, one in enumerate(self.jobs)}
-        mine = [one for one in self.waiting if job.array and one.array == job.array]
+        mine = [one for one in self.waiting if job.array and one.array == job.array and not job.alone and not one.alone]
         return min(mine, key=lambda one: number[id(one)], default=None)
 
     def begin(self, job: Job, now: int, nodes: set[int], by: str) -> None:
         job.start, job.nodes, job.by = now, frozenset(nodes), by
+        job.begun = now if job.begun is None else job.begun
         self.busy |= nodes
         self.waiting.remove(job)
         for one in self.waiting:
-            if job.array and one.array == job.array:
+            if job.array and one.array == job.array and not job.alone and not one.alone:
                 one.since = now

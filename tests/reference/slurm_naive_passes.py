@@ -150,7 +150,10 @@ class BackfillPass:
                     task = play.next_task(task)
                     continue
                 reserved += 1
-                tasks = sum(one is task or bool(task.array and one.array == task.array) for one in play.waiting)
+                tasks = sum(
+                    one is task or bool(task.array and one.array == task.array and not task.alone and not one.alone)
+                    for one in play.waiting
+                )
                 most = min(tasks, site.bf_max_job_array_resv, left_of_array(site, task, play.running()))
                 if outcome == "nothing" or reserved >= most:
                     break

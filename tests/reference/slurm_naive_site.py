@@ -46,6 +46,12 @@ class Job:
     think: float = 0.0
     length: float = 0.0  # seconds that it runs, and when it is cancelled, exactly
     leaves_at: float = 0.0
+    over: float | None = None  # and its end, if it runs from the begin on
+    alone: bool = False  # it is queued again, and no longer part of its array's record
+    begun: int | None = None  # its first start
+    spared: bool = False  # it ran when it was to be cancelled
+    killed: float | None = None  # when, exactly
+    lost: list[tuple[int, float, frozenset[int], bool]] = field(default_factory=list)  # start, end, nodes, again
     freed: int | None = None  # when it is, or was, let go by a hold that took it out of the queue
 
     def released(self, moment: int) -> int:
@@ -66,6 +72,8 @@ class Window:
     known: int
     reservation: int | None
     broken: bool
+    becomes: str = "wait"  # what it makes of jobs on its nodes
+    exact: float = 0.0
 
 
 @dataclass
@@ -105,6 +113,7 @@ class Site:
     cpus: int = 1
     bf_max_time: int = 30
     overdue: int = 30
+    requeue: int = 121  # seconds until a job that is queued again may start
     epoch: int = 0
     phase: int = 0
     rate: int = 0  # tests a second; 0: passes take no time
@@ -121,6 +130,7 @@ class Site:
     limits: list[int] = field(default_factory=list)
     array_limits: dict[str, int] = field(default_factory=dict)  # the place of each among the limits
     fifo: bool = False
+    t0: float = 0.0
     zero: int = 0  # the second of the workload that is second 0
     from_zero: bool = False  # clocks begin with second 0, else with the first submit
     lines: list[frozenset[int]] = field(default_factory=list)

@@ -226,6 +226,76 @@ def test_jobs_run_at_the_begin(conf: Path) -> None:
         fs.simulate(jobs, closed, fs.policies.Slurm(conf), running=running, sharing="block")
 
 
+def test_jobs_on_nodes_that_fail(conf: Path) -> None:
+    """They run again, after the seconds that Slurm lets them wait, or have failed; a job that just ends is spared."""
+    machine = fs.read_federation(conf)
+    columns = {"submit": [0, 1, 2, 3], "tasks": [2, 1, 1, 1], "runtime": [600, 97, 600, 50], "estimate": [600] * 4}
+    jobs = fs.Workload(**columns, after=["", "", "", "afternotok:1"])  # type: ignore[arg-type]
+    for becomes, start, third in (("requeue", 230.0, np.nan), ("kill", np.nan, 101.0)):
+        fails = fs.Downtime("c", 100.5, 200.0, nodes="1-2", kind="outage", on_running=becomes)
+        schedule = fs.simulate(jobs, replace(machine, calendar=(fails,)), fs.policies.Slurm(conf))
+        schedule.verify()
+        lost = schedule.lost
+        assert (lost.job.tolist(), lost.start.tolist(), lost.end.tolist()) == ([0], [0.0], [100.5])
+        assert lost.requeued.tolist() == [becomes == "requeue"]
+        np.testing.assert_equal(schedule.start, [start, 3.0, 3.0, third])
+        assert schedule.metrics().requeues == (becomes == "requeue")
+        assert any(("queued again" if becomes == "requeue" else "killed") in line for line in schedule.remarks)
+        assert schedule.nodes_of(0) == ((0, 1) if becomes == "requeue" else ())  # type: ignore[attr-defined]
+    conf.write_text(f"{CONF}AuthInfo=socket=/run/m,cred_expire=20\n", encoding="utf-8")
+    fails = fs.Downtime("c", 100.5, 110.0, nodes="1", kind="outage", on_running="requeue")
+    again = fs.simulate(jobs, replace(machine, calendar=(fails,)), fs.policies.Slurm(conf))
+    assert again.start[0] == 130.0  # the first backfill pass from second 101 + 21 on
+
+
+def test_a_job_that_lacks_a_licence_blocks_no_other(conf: Path) -> None:
+    """A real Slurm 22.05 did so: the main scheduler passes it over, and backfill reserves nothing for it."""
+    machine = replace(fs.read_federation(conf), pools=(fs.Pool("a", 2),))
+    jobs = fs.Workload(
+        submit=[0, 20, 24, 28, 32], tasks=[1, 1, 1, 3, 1], runtime=[300] * 5, estimate=[600] * 5,
+        pools={"a": [2, 1, 0, 0, 0]},
+    )  # fmt: skip
+    schedule = fs.simulate(jobs, machine, fs.policies.Slurm(conf))
+    schedule.verify()
+    assert schedule.start.tolist() == [0.0, 300.0, 24.0, 324.0, 600.0]
+    with pytest.raises(InfeasibleError, match="Job 1: it needs 2 of pool 'a', which has 1"):
+        fs.simulate(jobs, replace(machine, pools=(fs.Pool("a", 1),)), fs.policies.Slurm(conf))
+    conf.write_text(f"{CONF}SchedulerParameters=bf_licenses\n", encoding="utf-8")
+    said = fs.simulate(jobs, machine, fs.policies.Slurm(conf)).notes
+    assert any("not modelled" in note and "bf_licenses" in note for note in said)
+
+
+def test_a_downtime_of_some_nodes_closes_named_ones(conf: Path) -> None:
+    """The last ones that no other downtime closes then; a note and the schedule's federation say which."""
+    machine = fs.read_federation(conf)
+    jobs = fs.Workload(submit=[0, 0, 0], tasks=[1, 1, 2], runtime=[60] * 3)
+
+    def drain(nodes: str) -> fs.Downtime:
+        return fs.Downtime("c", 0.0, 500.0, nodes=nodes, kind="drain")
+
+    for calendar, closed in (
+        (("2 of all",), ["2-3"]),
+        (("1 of all", "1 of all"), ["3", "2"]),
+        (("1 of 0-1", "3"), ["1", "3"]),
+        (("1 of all", "3"), ["3", "3"]),  # the last group is closed already, and it is the first that is taken
+    ):
+        schedule = fs.simulate(jobs, replace(machine, calendar=tuple(map(drain, calendar))), fs.policies.Slurm(conf))
+        schedule.verify()
+        assert [one.nodes for one in schedule.federation.calendar] == closed
+        assert any(f"{calendar[0]} are nodes {closed[0]}" in note for note in schedule.notes)
+        first = {str(node) for row in range(2) for node in schedule.nodes_of(row)}  # type: ignore[attr-defined]
+        assert first.isdisjoint({"2", "3"} if closed == ["2-3"] else closed)
+    fails = fs.Downtime("c", 30.0, 500.0, nodes="2 of all", kind="outage", on_running="kill", victims="random")
+    hit = set()
+    for seed in range(5):
+        calendar = (replace(fails, seed=seed),)
+        schedule = fs.simulate(jobs, replace(machine, calendar=calendar), fs.policies.Slurm(conf))
+        schedule.verify()
+        assert schedule.lost.runs > 0
+        hit.add(schedule.federation.calendar[0].nodes)
+    assert len(hit) > 1
+
+
 def test_an_array_is_one_record(conf: Path) -> None:
     """Its tasks start one after the other, so many together; whoever waits at the limit holds up nobody."""
     columns = {"submit": [0] * 5 + [1], "tasks": [1] * 6, "runtime": [100] * 6}

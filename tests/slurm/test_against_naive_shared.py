@@ -229,7 +229,10 @@ def test_what_is_not_modelled_there_is_refused_or_named(tmp_path: Path) -> None:
     cpus = replace(accounts, qos={"normal": Qos("normal", limits={"grptres": {"cpu": 8.0}})})
     alone = replace(jobs, layout={"exclusive": [1, 1]})
     user = replace(machine, limits=(fs.Limit("user", cpus=2),))
+    fails = fs.Downtime(machine.clusters[0].name, 5, 9, nodes="0", kind="outage", on_running="kill")
+    failing = replace(machine, calendar=(fails,))
     for one, on, by, words in (
+        (jobs, failing, policy, "downtimes that take nodes from running jobs"),
         (jobs, machine, limited, "limits of nodes of accounts"),
         (alone, machine, fs.policies.Slurm(enforcing, assoc=cpus), "limits of CPUs of accounts on exclusive jobs"),
         (jobs, user, policy, "limits of nodes or CPUs"),

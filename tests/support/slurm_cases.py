@@ -207,10 +207,20 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
             inside[k] = inside[k] if len(mine & there) >= tasks[k] else ""
     for k, first in tied.first_task.items():
         inside[k] = inside[first]
+    licences = random.Random(-49 - seed)
+    pools: list[fs.Pool] = []
+    needs: dict[str, list[int]] = {}
+    if licences.random() < 0.3:
+        pools = [fs.Pool("a", licences.choice((1, 2, 4))), fs.Pool("b", 1)]
+        for pool in pools:
+            needs[pool.name] = [licences.choice((0, 0, licences.randint(1, pool.amount))) for _ in submit]
+            for k, first in tied.first_task.items():
+                needs[pool.name][k] = needs[pool.name][first]
     workload = fs.Workload(
         submit=submit, tasks=tasks, runtime=runtime, estimate=limit, user=users, begin=begin, nice=nice,
         held={k: one for k, one in enumerate(held, start=1) if one} or None,
         after=words_of if any(words_of) else None, cancel_at=cancel if max(cancel) >= 0 else None,
+        pools=needs or None,
         feedback={"preceding": preceding, "think_time": think} if max(preceding) > 0 else None,
         labels={"partition": [f"p{p}" for p in partition], "account": account, "qos": qos, "array": tied.array,
                 "reservation": inside},
@@ -218,7 +228,26 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
     )  # fmt: skip
     told = {name: value for name, value in words.items() if name != "bf_window"}
     told.setdefault("bf_max_time", max(1, words.get("bf_interval", 30)))
-    windows = [window_of(one, zero, sizes, list(kept)) for one in tied.calendar]
+    taken = random.Random(-48 - seed)
+    if taken.random() < 0.6 and not shared:  # all nodes are named, so it is one which victims are asked for
+        for w, one in enumerate(tied.calendar):
+            becomes = taken.choice(("wait", "requeue", "requeue", "kill"))
+            if becomes != "wait" and one.kind in ("outage", "drain") and taken.random() < 0.7:  # early, on many nodes
+                early = base + taken.choice((4, 30.5, 61, 100))
+                one = replace(one, begin=early, end=early + one.end - one.begin, known_from=None, end_known=None,
+                              nodes=taken.choice((one.nodes, "all")))  # fmt: skip
+            victims = taken.choice(("latest", "random", "recorded")) if becomes != "wait" else "latest"
+            tied.calendar[w] = replace(one, on_running=becomes, victims=victims)
+    some = random.Random(-50 - seed)
+    machine = replace(fs.read_federation(path), calendar=tuple(tied.calendar))
+    if some.random() < 0.4:
+        for w, one in enumerate(tied.calendar):
+            there = [n for n in range(nodes) if one.members(sizes)[n]]
+            if one.kind != "reservation" and one.victims == "latest" and some.random() < 0.7:
+                tied.calendar[w] = replace(one, nodes=f"{some.randint(1, len(there))} of {one.nodes}")
+        machine = replace(machine, calendar=tuple(tied.calendar))
+    named = which_nodes(machine)
+    windows = [window_of(one, zero, sizes, list(kept)) for one in named]
     if given is not None:  # passes before t0 are none
         there = [k for k, one in enumerate(given) if int(one) + base >= zero]
         given = [int(given[k]) + base - zero for k in there]
@@ -228,9 +257,10 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
         nodes=nodes, partitions=members, tiers=tiers, weights=weights, backfill=backfill, cons_tres=cons_tres,
         overdue=kill + 60 * over, epoch=epoch + zero, phase=phase, rate=rate, given=given, turns=turns,
         broke_off=broke_off, full=[one + base - zero for one in full], from_zero=t0 is not None, zero=zero,
+        t0=min(submit) if t0 is None else t0,
         age=age, size=size, max_age=60 * max_age, period=60 * period if multifactor else 0,
         first_tick=first_tick + base - zero, bf_window=60 * words.get("bf_window", 1440), windows=windows,
-        limits=list(amounts.values()),
+        limits=[*amounts.values(), *(pool.amount for pool in pools)],
         array_limits={name: c for c, name in enumerate(amounts)},
         fifo=not backfill and not multifactor and len(set(tiers)) == 1,
         limits_stop=stops, of_partitions=of_partitions, **({} if people is None else people.naive),
@@ -273,7 +303,8 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
             account=account[k], qos=qos[k], ends={0: "badly", 5: "cancelled"}.get(tied.status[k], "well"),
             cancel=None if cancel[k] < 0 else whole(cancel[k]) - zero, nice=nice[k], aged=aged[k],
             held=tuple((int(begin // 1) - zero, whole(end) - zero) for begin, end in held[k]),
-            limits={list(amounts).index(tied.array[k]): 1} if tied.array[k] in amounts else {},
+            limits=({list(amounts).index(tied.array[k]): 1} if tied.array[k] in amounts else {})
+            | {len(amounts) + p: need for p, pool in enumerate(pools) if (need := needs[pool.name][k])},
         )
         for k in order
     ]  # fmt: skip
@@ -283,7 +314,7 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
         if inside[k]:
             naive[place].reservation = list(kept).index(inside[k])
             naive[place].may &= frozenset(np.flatnonzero(kept[inside[k]].members(sizes)).tolist())
-    machine = replace(fs.read_federation(path), calendar=tuple(tied.calendar))
+    machine = replace(machine, pools=tuple(pools))
     asking = {id(naive[place]): wanted[k] for place, k in enumerate(order) if wanted[k]}
     play = SizedPlay(site, naive, cpus=cpus, wanted=asking) if sized else Play(site, naive)
     if shared:
@@ -296,6 +327,8 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
     running = None
     if t0 is not None and not sized and not shared and not max(preceding) > 0:
         running = running_at(random.Random(-47 - seed), t0, zero, workload, machine, play, order)
+    for job in naive:
+        job.begun = job.start
     return Case(workload, policy, machine, play, t0, running)
 
 
@@ -312,7 +345,7 @@ def running_at(
         counts = [0] * (max(group) + 1)
         for node in sorted(free & job.may, key=lambda _: draw.random())[: job.tasks]:
             counts[group[node]] += 1
-        waits = job.array or job.after or job.held or job.earliest > job.submit
+        waits = job.array or job.limits or job.after or job.held or job.earliest > job.submit
         waits = waits or (job.cancel is not None and job.leaves_at <= start)
         if waits or draw.random() < 0.5 or sum(counts) < job.tasks or not workload.submit[k] <= start < t0:
             continue
@@ -338,6 +371,7 @@ def running_at(
             there = sorted((n for n in free if group[n] == g), key=lambda n: (n in shut or n not in inside, n))
             nodes |= set(there[:many])
         free -= nodes
+        job.over = end
         job.start, job.nodes, job.runtime = int(start // 1) - zero, frozenset(nodes), whole(end) - int(start // 1)
     rows = np.array([one[0] for one in found], dtype=np.int64)
     start, end = (np.array([one[c] for one in found]) for c in (1, 2))
@@ -476,6 +510,29 @@ def ties(draw: random.Random, jobs: int, nodes: int, base: int, *, blind: bool) 
     return Ties(after, status, cancel, array, first_task, inside, calendar)
 
 
+def which_nodes(machine: fs.Federation) -> list[fs.Downtime]:
+    """Return the downtimes with nodes by name: the last ones of the last groups, and sooner those that stay open."""
+    group, sizes = machine.group_of_node.tolist(), {"c": machine.nodes}
+    found = [None if one.among[0] is not None and one.kind != "reservation" else {
+        n for n, inside in enumerate(one.members(sizes).tolist()) if inside} for one in machine.calendar]  # fmt: skip
+    for w, one in enumerate(machine.calendar):
+        if found[w] is not None:
+            continue
+        shut = {n for k, other in enumerate(machine.calendar) for n in found[k] or ()
+                if other.begin < one.end and one.begin < other.end}  # fmt: skip
+        left, mine = one.among[0], set[int]()
+        assert left is not None
+        members = one.members(sizes).tolist()
+        for g in sorted(set(group), reverse=True):
+            there = sorted((n for n in range(machine.nodes) if group[n] == g and members[n]),
+                           key=lambda n: (n in shut, -n))[:left]  # fmt: skip
+            left -= len(there)
+            mine |= set(there)
+        found[w] = mine
+    return [replace(one, nodes=",".join(map(str, sorted(nodes or ()))))
+            for one, nodes in zip(machine.calendar, found, strict=True)]  # fmt: skip
+
+
 def draw_once(draw: random.Random, array: list[str], name: str) -> str:
     """Return the limit of an array: that which its tasks have, or a new one."""
     known = next((one for one in array if one.partition("%")[0] == name), None)
@@ -489,7 +546,7 @@ def window_of(one: fs.Downtime, base: int, sizes: dict[str, int], names: list[st
     kept = one.kind == "reservation"
     return Window(
         frozenset(np.flatnonzero(one.members(sizes)).tolist()), begin, end, end if one.end_known else FOREVER, known,
-        names.index(one.name) if kept else None, one.kind in ("outage", "drain"),
+        names.index(one.name) if kept else None, one.kind in ("outage", "drain"), one.on_running, one.begin,
     )
 
 
@@ -505,6 +562,17 @@ def differences(one: Case) -> list[str]:
     rows = np.lexsort((one.workload.id, one.workload.submit)).tolist()
     found = schedule.violations()
     for row, job in zip(rows, one.play.jobs, strict=True):
+        mine = np.flatnonzero(schedule.lost.job == row)
+        runs = [(np.floor(schedule.lost.start[k]) - base, schedule.lost.end[k], schedule.lost.counts[k].tolist(),
+                 bool(schedule.lost.requeued[k])) for k in mine.tolist()]  # fmt: skip
+        of_node = schedule.federation.group_of_node
+        groups = [[int((of_node[sorted(nodes)] == g).sum()) for g in range(len(schedule.federation.groups))]
+                  for _, _, nodes, _ in job.lost]  # fmt: skip
+        lost = [(start, end, many, again) for (start, end, _, again), many in zip(job.lost, groups, strict=True)]
+        if runs != lost:
+            found.append(f"job {one.workload.id[row]}: lost {runs} here, {lost} by the naive reference")
+        if job.killed is not None:
+            job.start, job.by, job.nodes = None, schedule.started_by[row], frozenset()
         begun = np.floor(schedule.start[row]) - base  # of jobs that run at t0 that is exact
         ours = (None if np.isnan(begun) else begun, schedule.started_by[row], schedule.nodes_of(row))
         theirs = (job.start, job.by, tuple(sorted(job.nodes)))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.core.errors import InfeasibleError, UnknownNameError
+from fedsched.core.errors import UnknownNameError
 from fedsched.engine.arrays.structs import Calendar, Extras, Groups, Pools, Precedence, Problem
 from fedsched.engine.codes import OnRunning, SameTime, Saturation
 from fedsched.engine.compatibility import Use, refuse
@@ -23,7 +23,7 @@ from fedsched.engine.placement.tasks_per_node import TasksPerNode, rows_of
 from fedsched.model.constraints.dependencies import NO_EDGES, Edges, edges_of, ends_of, never_start, topological_order
 from fedsched.model.constraints.feedback import followers_of
 from fedsched.model.jobs.admission import tiers_of_jobs
-from fedsched.model.jobs.demands import pool_needs
+from fedsched.model.jobs.demands import pool_amounts, pool_needs
 from fedsched.model.jobs.layout import layout_of, tasks_on_nodes
 from fedsched.model.jobs.uneven import uneven_fits
 from fedsched.model.machine.counters import counters_of
@@ -273,13 +273,7 @@ def _no_moldable() -> Moldable:
 
 
 def _pools(workload: Workload, federation: Federation, need: Ints) -> Pools:
-    amount = np.array([pool.amount for pool in federation.pools], dtype=np.int64)
-    for row, p in np.argwhere(need > amount)[:1]:
-        pool = federation.pools[p]
-        raise InfeasibleError(
-            f"Job {workload.id[row]}: it needs {need[row, p]} of pool {pool.name!r}, which has {pool.amount}; drop it, "
-            "or give the federation a larger pool."
-        )
+    amount = pool_amounts(workload, federation)
     return Pools(amount=_ints(amount), need=_ints(need))
 
 

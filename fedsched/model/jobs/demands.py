@@ -135,6 +135,19 @@ def pool_needs(workload: Workload, federation: Federation) -> NDArray[np.int64]:
     return np.stack(columns, axis=1) if columns else np.zeros((len(workload), 0), dtype=np.int64)
 
 
+def pool_amounts(workload: Workload, federation: Federation) -> NDArray[np.int64]:
+    """Return the amounts of the federation's pools; raise InfeasibleError if a job needs more than one has [30]."""
+    amount = np.array([pool.amount for pool in federation.pools], dtype=np.int64)
+    need = pool_needs(workload, federation)
+    for row, p in np.argwhere(need > amount)[:1]:
+        pool = federation.pools[p]
+        raise InfeasibleError(
+            f"Job {workload.id[row]}: it needs {need[row, p]} of pool {pool.name!r}, which has {pool.amount}; drop it, "
+            "or give the federation a larger pool."
+        )
+    return amount
+
+
 def cluster_pool_needs(workload: Workload, federation: Federation) -> dict[Pool, NDArray[np.int64]]:
     """Return, for every pool that belongs to one cluster, how much of it each job needs."""
     needs = pool_needs(workload, federation).T

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.core.jit import constant, kernel, part
-from fedsched.slurm.loop.running import NEVER, next_end, start, take_ends
+from fedsched.slurm.loop.running import NEVER, next_end, start, take_ends_and_losses
 from fedsched.slurm.loop.structs import By, Counter, Setting
 from fedsched.slurm.passes.backfill_pass import backfill_pass
 from fedsched.slurm.passes.conditions import (
@@ -25,7 +25,7 @@ from fedsched.slurm.passes.conditions import (
 from fedsched.slurm.passes.gpu_node_order import look_for
 from fedsched.slurm.passes.main_pass import main_pass
 from fedsched.slurm.passes.queue import join, leave, order
-from fedsched.slurm.passes.windows import next_edge, take_edges
+from fedsched.slurm.passes.windows import next_edge, next_hit, take_edges
 from fedsched.slurm.priority.sequence_numbers import give_number, give_released_numbers
 from fedsched.slurm.priority.ticks import first_priority, next_tick, tick
 
@@ -96,7 +96,7 @@ def _next_event(problem: Problem, state: State) -> int:
     """Return when something happens next to jobs or nodes."""
     counter, jobs = state.counter, problem.jobs
     now = min(next_end(state), next_moment(state))
-    now = min(now, next_edge(problem, state))
+    now = min(now, next_edge(problem, state), next_hit(problem, state))
     job = next_submitted(problem, state)
     if job >= 0:
         now = min(now, state.waiting.submitted[job])
@@ -140,9 +140,9 @@ def _backfill_due(problem: Problem, state: State) -> int:
 def _take(problem: Problem, state: State, now: int) -> None:
     counter, settings = state.counter, problem.settings
     counter[Counter.NOW] = now
-    _take_cancellations(problem, state, now)
+    freed = _take_cancellations(problem, state, now)
     _take_holds(problem, state, now)
-    freed = take_ends(problem, state, now)
+    freed = take_ends_and_losses(problem, state, now) or freed
     edges = next_edge(problem, state) <= now
     freed = take_edges(problem, state, now) or freed
     if edges:
@@ -174,19 +174,22 @@ def _take_ticks(problem: Problem, state: State, now: int) -> None:
 
 
 @part
-def _take_cancellations(problem: Problem, state: State, now: int) -> None:
-    counter, jobs, waiting = state.counter, problem.jobs, state.waiting
+def _take_cancellations(problem: Problem, state: State, now: int) -> bool:
+    counter, jobs, waiting, freed = state.counter, problem.jobs, state.waiting, False
     while counter[Counter.CANCELLED] < jobs.by_cancel.size:
         job = jobs.by_cancel[counter[Counter.CANCELLED]]
         if jobs.cancel[job] > now:
             break
         counter[Counter.CANCELLED] += 1
+        if problem.windows.taking.size > 0:  # whether it runs is known once all before has happened
+            freed = take_ends_and_losses(problem, state, jobs.cancel[job] - 1) or freed
         if not np.isnan(state.start[job]):
             continue
         waiting.gone[job], waiting.open[job] = 1, GONE
         counter[Counter.GONE] += 1
         leave(problem, state, job)
         settle(problem, state, job, jobs.cancel[job], CANCELLED)
+    return freed
 
 
 @part
@@ -252,7 +255,7 @@ def _take_due(problem: Problem, state: State, now: int) -> bool:
                 wait_until(problem, state, job, now)
                 continue
             waiting.inside[job], waiting.away[job] = 1, 0
-        if waiting.shown[problem.jobs.record[job]] < 0:
+        if waiting.shown[waiting.record[job]] < 0:
             # A pass that took its time may have kept it waiting.
             state.priorities.accrue[job] = waiting.moment[job] - state.priorities.aged[job]
             state.priorities.aged[job] = 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -66,6 +67,7 @@ class Packed(NamedTuple):
     t0: float
 
 
+CRED_EXPIRE = 120  # seconds: the default of AuthInfo's cred_expire
 LONGEST = 10**9  # seconds: sums of times stay far from the largest number
 
 
@@ -89,12 +91,13 @@ def pack(
     *,
     t0: float | None = None,
     running: RunningJobs | None = None,
+    of_node: Ints | None = None,
 ) -> Packed:
     """Return these jobs on these nodes as arrays, with second 0 at t0 or, without it, at the first submit.
 
-    Nodes are given whole without `sharing`. Jobs that are `running` hold nodes from the begin on.
+    Nodes are given whole without `sharing`. Jobs that are `running` hold nodes from the begin on,
+    of the groups `of_node` of the nodes (None: those of the federation).
     """
-    refuse_on_slurm(workload, federation, slurm, reading)
     if sharing is not None:
         refuse_on_shared_nodes(workload, federation, slurm, sharing)
     rows = np.lexsort((workload.id, workload.submit))
@@ -157,20 +160,22 @@ def pack(
     settings[Setting.FIFO] = _is_fifo(slurm, tier)
     settings[Setting.BASE] = base
     settings[Setting.BEGIN] = int(submit.min()) if t0 is None else 0
+    t0 = float(workload.submit.min()) if t0 is None else t0
+    windows = windows_of(federation, base, t0)
     problem = Problem(
         jobs=jobs,
         machine=machine,
         conditions=conditions_on(workload, reading, rows, run),
-        feedback=feedback_of(workload, length, rows, running),
-        initial=initial_of(workload, federation, running, base, rows),
+        feedback=feedback_of(workload, length, rows, running, takes=windows.taking.size > 0),
+        initial=initial_of(workload, federation, running, of_node, windows, base, rows),
         holds=holds_of(workload, base, rows),
-        windows=windows_of(federation, base),
+        windows=windows,
         limits=with_accounts(limits_of(workload, federation, rows), slurm, asked, workload.id[rows]),
         settings=settings,
         passes=_passes(slurm, base),
         sizes=sizes_of(workload, federation, slurm, rows) if sharing is None else None,
     )
-    return Packed(problem, priorities, _ints(rows), base, float(workload.submit.min()) if t0 is None else t0)
+    return Packed(problem, priorities, _ints(rows), base, t0)
 
 
 def _passes(slurm: Slurm, base: int) -> Passes:
@@ -360,6 +365,8 @@ def _settings(slurm: Slurm, epoch: int) -> Ints:
     settings[Setting.RATE] = slurm.rate
     settings[Setting.OWN_CLOCK] = not given
     settings[Setting.ASSOC_LIMIT_STOP] = found.limits_stop
+    expires = re.search(r"\bcred_expire=(\d{1,9})", slurm.conf.parameters.get("authinfo", ""), re.ASCII)
+    settings[Setting.REQUEUED] = 1 + (CRED_EXPIRE if expires is None else int(expires[1]))
     return settings
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from fedsched.model.constraints.dependencies import End, Kind, edges_of, ends_of, topological_order
 from fedsched.model.constraints.feedback import followers_of
+from fedsched.model.jobs.demands import pool_amounts, pool_needs
 from fedsched.model.machine.counters import counters_of
 from fedsched.model.time.downtimes import KINDS, reserved_names
 from fedsched.model.time.reservations import reservation_of_jobs, reservations_of
@@ -52,10 +53,15 @@ def conditions_on(workload: Workload, reading: Reading, rows: Ints, running: Int
     )
 
 
-def feedback_of(workload: Workload, length: Floats, rows: Ints, running: RunningJobs | None) -> Feedback:
-    """Return what decides the submits of jobs that follow others, `length` being how long each job runs."""
+def feedback_of(
+    workload: Workload, length: Floats, rows: Ints, running: RunningJobs | None, *, takes: bool
+) -> Feedback:
+    """Return what decides the submits of jobs that follow others, `length` being how long each job runs.
+
+    `takes`: exact ends are needed because downtimes take nodes from running jobs.
+    """
     follows, _, think = followers_of(workload)
-    if not follows.size:
+    if not follows.size and not takes:
         return Feedback(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0))
     thinks = np.zeros(len(workload))
     thinks[follows] = think
@@ -67,18 +73,24 @@ def feedback_of(workload: Workload, length: Floats, rows: Ints, running: Running
 
 
 def initial_of(
-    workload: Workload, federation: Federation, running: RunningJobs | None, base: int, rows: Ints
+    workload: Workload,
+    federation: Federation,
+    running: RunningJobs | None,
+    of_node: Ints | None,
+    windows: Windows,
+    base: int,
+    rows: Ints,
 ) -> Initial:
     """Return the jobs that run at the begin, each with nodes of its groups that are free and open to it.
 
     It gets the free nodes of the lowest numbers, and nodes that are closed to it only if no others are left.
     """
-    nodes = federation.nodes
+    nodes, group = federation.nodes, federation.group_of_node if of_node is None else of_node
     if running is None:
         return Initial(_ints(np.zeros(0)), _ints(np.zeros(0)), words_of(np.zeros((0, nodes), dtype=np.bool_)))
     number = np.empty(len(workload), dtype=np.int64)
     number[rows] = np.arange(rows.size)
-    windows, closed = windows_of(federation, base), closed_nodes(federation)
+    closed = closed_nodes(federation)
     now = (windows.begin <= 0) & (windows.end > 0)
     of_jobs = reservation_of_jobs(workload, federation)
     free, held = np.ones(nodes, dtype=np.bool_), np.zeros((running.rows.size, nodes), dtype=np.bool_)
@@ -88,7 +100,7 @@ def initial_of(
         if of_jobs[row] != NOBODYS:
             shut |= ~closed[own].any(axis=0)
         for g in np.flatnonzero(counts).tolist():
-            there = np.flatnonzero(free & (federation.group_of_node == g))
+            there = np.flatnonzero(free & (group == g))
             mine[there[np.argsort(shut[there], kind="stable")][: counts[g]]] = True
         free &= ~mine
     return Initial(_ints(number[running.rows]), _ints(np.floor(running.start) - base), words_of(held))
@@ -139,6 +151,8 @@ def tasks_of_arrays(workload: Workload, federation: Federation, rows: Ints) -> t
         said.append(workload.begin.begin[rows])
     if workload.held is not None:
         said.append(workload.held.columns()["held"][rows])
+    if workload.pools is not None:
+        said += [column[rows] for column in workload.pools.columns().values()]
     if workload.feedback is not None:
         said += [column[rows] for column in workload.feedback.columns().values()]
     if workload.nice is not None:
@@ -156,21 +170,25 @@ def tasks_of_arrays(workload: Workload, federation: Federation, rows: Ints) -> t
 
 
 def limits_of(workload: Workload, federation: Federation, rows: Ints) -> Limits:
-    """Return what the federation's limits and those of arrays count."""
+    """Return what the federation's limits and those of arrays count, and its pools: a job that lacks one is skipped."""
     counters, jobs = counters_of(workload, federation), len(workload)
+    amounts, needs = pool_amounts(workload, federation), pool_needs(workload, federation)
+    pool, needing = needs.T.nonzero()
     number = np.empty(jobs, dtype=np.int64)
     number[rows] = np.arange(jobs)
-    mine = number[counters.job]
+    mine = number[np.concatenate([counters.job, needing])]
+    counter = np.concatenate([counters.counter, counters.amount.size + pool])
+    weight = np.concatenate([counters.weight, needs[needing, pool]])
     by_job = np.argsort(mine, kind="stable")
     array = np.full(jobs, NOBODYS)
     for c, name in enumerate(counters.names):
         if name.startswith("array "):
-            array[mine[counters.counter == c]] = c
+            array[mine[counter == c]] = c
     return Limits(
-        amount=_ints(counters.amount),
+        amount=_ints(np.concatenate([counters.amount, amounts])),
         first=_ints(np.searchsorted(mine[by_job], np.arange(jobs + 1))),
-        counter=_ints(counters.counter[by_job]),
-        weight=_ints(counters.weight[by_job]),
+        counter=_ints(counter[by_job]),
+        weight=_ints(weight[by_job]),
         binds=np.ones(mine.size, dtype=np.int64),
         array=_ints(array),
         kind=np.zeros(mine.size, dtype=np.int64),
@@ -184,8 +202,11 @@ def closed_nodes(federation: Federation) -> NDArray[np.bool_]:
     return closed.reshape(len(federation.calendar), federation.nodes)
 
 
-def windows_of(federation: Federation, base: int) -> Windows:
-    """Return when which nodes are closed; whole seconds in which they are so at any time."""
+def windows_of(federation: Federation, base: int, t0: float) -> Windows:
+    """Return when which nodes are closed; whole seconds in which they are so at any time.
+
+    Downtimes that begin at t0 or before take nothing from jobs [42].
+    """
     calendar = federation.calendar
     place = {name: r for r, name in enumerate(reserved_names(federation))}
     kept = reservations_of(federation)
@@ -193,6 +214,8 @@ def windows_of(federation: Federation, base: int) -> Windows:
     end = _ints([_second(one.end, base, down=False) for one in calendar])
     known = _ints([_second(float(one.known_from or 0.0), base, down=True) for one in calendar])
     edges = np.unique(np.concatenate([begin, end, known]))
+    exact = np.array([one.begin for one in calendar], dtype=np.float64)
+    taking = [w for w in np.argsort(exact, kind="stable") if calendar[w].on_running != "wait" and exact[w] > t0]
     return Windows(
         nodes=words_of(closed_nodes(federation)),
         begin=begin,
@@ -201,6 +224,10 @@ def windows_of(federation: Federation, base: int) -> Windows:
         known=known,
         reservation=_ints([place[one.name] if _is_kept(one) else NOBODYS for one in calendar]),
         broken=_ints([not KINDS[one.kind][1] for one in calendar]),
+        taking=_ints(taking),
+        hit=_ints(np.ceil(exact) - base),
+        exact=exact,
+        kills=_ints([one.on_running == "kill" for one in calendar]),
         edges=_ints(edges[edges < NEVER]),
         begins=_ints([_second(one.begin, base, down=False) for one in kept]),
         ends=_ints([_second(one.end, base, down=True) for one in kept]),

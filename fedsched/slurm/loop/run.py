@@ -15,11 +15,13 @@ from fedsched.engine.sharing.run import use_of
 from fedsched.model.constraints.dependencies import replace_singletons
 from fedsched.model.constraints.feedback import submits_after
 from fedsched.model.schedule.integrals import NOT_KNOWN
+from fedsched.model.schedule.lost import LostRuns
 from fedsched.slurm.conf.memory import notes_before_run, partition_notes, refuse_other_sharing, with_memory
 from fedsched.slurm.loop import event_loop
-from fedsched.slurm.loop.pack import pack, seconds_of_runs
+from fedsched.slurm.loop.pack import pack, refuse_on_slurm, seconds_of_runs
 from fedsched.slurm.loop.pack_shared import shared_of
 from fedsched.slurm.loop.structs import Counter, Setting, new_state
+from fedsched.slurm.nodes.named_downtimes import with_named_nodes
 from fedsched.slurm.result.clock_ensemble import draw_clocks
 from fedsched.slurm.result.schedule import Played, SharedSlurmSchedule, SlurmSchedule, joined_runs
 
@@ -55,10 +57,13 @@ def scheduled(
     Without `sharing` nodes are given whole; without t0 the clocks begin with the first submit. Jobs that are `running`
     hold nodes at t0.
     """
+    refuse_on_slurm(workload, federation, slurm, reading)
+    of_node = federation.group_of_node
+    federation, named = with_named_nodes(federation)
     if sharing is not None:
         refuse_other_sharing(slurm)
         workload, by_node = with_memory(workload, slurm)
-    packed: Packed = pack(workload, federation, slurm, reading, sharing, t0=t0, running=running)
+    packed: Packed = pack(workload, federation, slurm, reading, sharing, t0=t0, running=running, of_node=of_node)
     runs: list[SlurmSchedule | SharedSlurmSchedule] = []
     for member in range(max(1, slurm.ensemble)):
         one, sooner = draw_clocks(packed, member)
@@ -70,7 +75,7 @@ def scheduled(
         event_loop.begin(one.problem, state)
         state.counter[Counter.NEXT_MAIN] -= sooner
         status = _to_the_end(one.problem, state, progress)
-        runs.append(_schedule(workload, federation, slurm, reading, state, one, status, sharing, running))
+        runs.append(_schedule(workload, federation, slurm, reading, state, one, status, sharing, running, named))
         if status == event_loop.PAUSED:
             break
     return runs[0] if len(runs) == 1 else joined_runs(runs)
@@ -105,16 +110,21 @@ def _schedule(
     status: int,
     sharing: NodeSharing | None,
     running: RunningJobs | None,
+    named: list[str],
 ) -> SlurmSchedule | SharedSlurmSchedule:
     jobs, rows, base = len(workload), packed.rows, packed.base
     start, by, held = np.full(jobs, np.nan), np.zeros(jobs, dtype=np.int64), np.zeros_like(state.held)
     start[rows] = state.start + base
     by[rows], held[rows] = state.by, state.held
     finish = np.maximum(start + seconds_of_runs(workload, federation, reading), np.nextafter(start, np.inf))
+    lost = _lost_in(state, packed, federation)
     if running is not None:
-        start[running.rows], finish[running.rows] = running.start, running.finish
+        _with_exact_times(running, start, finish, lost)
+    if lost is not None:
+        start[lost.killed], finish[lost.killed] = np.nan, np.nan
+        held[np.isnan(start)] = 0
     now = float(state.counter[Counter.NOW] + base)
-    notes = notes_before_run(slurm, workload, shared=sharing is not None)
+    notes = [*notes_before_run(slurm, workload, shared=sharing is not None), *named]
     if running is not None and running.rows.size:
         notes.append(f"assumed of {counted(running.rows.size, 'job')} running at {packed.t0:g} s: {ITS_NODES}")
     interrupted = status == event_loop.PAUSED
@@ -124,10 +134,10 @@ def _schedule(
         finish = np.where(finish <= now, finish, np.nan)
         done = int((~np.isnan(finish)).sum())
         notes.append(f"interrupted at {now:g} s: {done} of {counted(jobs, 'job')} finished")
-    workload = _as_submitted(workload, packed, state, finish, now)
+    workload = _as_submitted(workload, packed, state, finish, now, lost)
     columns: dict[str, Any] = {
         "workload": workload, "federation": federation, "start": start, "finish": finish, "reading": reading,
-        "t0": packed.t0, "notes": tuple(notes), "until": now if interrupted else np.inf,
+        "t0": packed.t0, "notes": tuple(notes), "until": now if interrupted else np.inf, "lost": lost,
     }  # fmt: skip
     if sharing is None or state.shared is None:
         played = Played(by, held, int(state.counter[Counter.PASSES]), int(state.counter[Counter.TESTS]))
@@ -141,12 +151,41 @@ def _schedule(
     )  # fmt: skip
 
 
-def _as_submitted(workload: Workload, packed: Packed, state: State, finish: np.ndarray, now: float) -> Workload:
+def _lost_in(state: State, packed: Packed, federation: Federation) -> LostRuns | None:
+    """Return the runs that downtimes have ended; None if there are none."""
+    runs, lost, windows = int(state.counter[Counter.LOST]), state.lost, packed.problem.windows
+    if runs == 0:
+        return None
+    window = lost.window[:runs]
+    return LostRuns(
+        packed.rows[lost.job[:runs]],
+        (lost.start[:runs] + packed.base).astype(np.float64),
+        windows.exact[window],
+        _counts(lost.nodes[:runs], federation),
+        windows.kills[window] == 0,
+    )
+
+
+def _with_exact_times(running: RunningJobs, start: np.ndarray, finish: np.ndarray, lost: LostRuns | None) -> None:
+    """Set the exact starts and ends of jobs that ran at the begin; the loop knows whole seconds."""
+    for row, begun, ended in zip(running.rows.tolist(), running.start.tolist(), running.finish.tolist(), strict=True):
+        again = [] if lost is None else np.flatnonzero(lost.job == row).tolist()
+        if lost is not None and again:
+            lost.start[again[0]] = begun
+        else:
+            start[row], finish[row] = begun, ended
+
+
+def _as_submitted(
+    workload: Workload, packed: Packed, state: State, finish: np.ndarray, now: float, lost: LostRuns | None
+) -> Workload:
     """Return the workload with the submits that came out, if jobs follow others [45]."""
     if workload.feedback is None:
         return workload
     over, gone = np.where(finish <= now, finish, np.nan), np.zeros(len(workload), dtype=np.bool_)
     gone[packed.rows] = state.waiting.gone == 1
+    if lost is not None:
+        over[lost.killed] = lost.end[~lost.requeued]
     if workload.cancel_at is not None:
         gone &= workload.cancel_at.times <= now
         over[gone] = workload.cancel_at.times[gone]

@@ -67,6 +67,7 @@ class Setting(IntEnum):
     ASSOC_LIMIT_STOP = 30
     BEGIN = 31  # the second in which the clocks begin
     BASE = 32  # the second of the workload that is second 0
+    REQUEUED = 33  # seconds for which a job waits that is queued again
     FIFO = 23  # jobs go by the list that they stand in: no backfill, no priorities, one tier
 
 
@@ -99,15 +100,17 @@ class Counter(IntEnum):
     HELD = 23  # holds whose begins have come
     RELEASED = 24  # and whose ends
     NUMBERED = 25  # what the next job is that is submitted or released, to priority/basic
-    COMING = 26  # jobs that follow others and whose submits are known and to come
+    LOST = 27  # runs that downtimes have ended
+    TAKEN = 28  # downtimes that have taken nodes from jobs
+    COMING = 26  # jobs that follow others, with submits that are known and to come
 
 
 @by_reference
 class Jobs(NamedTuple):
     """The jobs, in the order of submit, then id: that of their numbers in Slurm."""
 
-    submit: Ints  # the second in which a job is seen first; NEVER: it follows another job, whose end decides [45]
-    by_submit: Ints  # the jobs whose submits are known beforehand, by these
+    submit: Ints  # the second in which a job is seen first; NEVER: the end of another job decides [45]
+    by_submit: Ints  # the jobs with submits that are known beforehand, by these
     earliest: Ints  # and in which it may start at the earliest, by its own wish and its reservation
     tasks: Ints
     limit: Ints
@@ -122,7 +125,7 @@ class Jobs(NamedTuple):
     nodes: Ints  # which of the node sets it may have
     reservation: Ints  # -1: none
     record: Ints  # the first task of its array's record; its own number where it stands alone
-    successor: Ints  # the next task of that record; -1: it is the last
+    successor: Ints  # the next task of that record; -1: it is the last; both as the jobs are submitted
     cancel: Ints  # the second in which it leaves unless it has started
     by_cancel: Ints  # those who have such a time, by it
 
@@ -144,7 +147,8 @@ class Conditions(NamedTuple):
 class Feedback(NamedTuple):
     """What decides the submits of jobs that follow others [45]: each job's think time, run time and cancellation.
 
-    Times are exact seconds, of the workload's clock. The arrays are empty if no job follows another.
+    Times are exact seconds, of the workload's clock. The arrays are empty if no job follows another, and no downtime
+    takes nodes from jobs.
     """
 
     think: Floats
@@ -176,6 +180,10 @@ class Windows(NamedTuple):
     known: Ints
     reservation: Ints  # -1: nobody's
     broken: Ints  # whether nodes are down, and no reservation
+    taking: Ints  # the windows that take nodes from running jobs, in the order in which they do
+    hit: Ints  # the second of that: the first that is not before the exact begin
+    exact: Floats  # their begins, on the workload's clock
+    kills: Ints  # 1: their jobs are killed; 0: queued again
     edges: Ints
     begins: Ints  # of each reservation, for its own jobs
     ends: Ints
@@ -248,17 +256,30 @@ class Waiting(NamedTuple):
 
     open: Ints
     moment: Ints
-    begun: Ints
+    begun: Ints  # 1: it has been started, and may have lost that run
     gone: Ints
     timer: Ints  # a heap of jobs, by their moments
     submitted: Ints  # the second of each job's submit; NEVER: it is not known yet
     coming: Ints  # a heap of jobs that follow others, by their submits
     doomed: Ints
+    record: Ints  # a job that is queued again is a record of its own from then on: its number + that of all jobs
+    successor: Ints
     shown: Ints  # of each record, the task that stands in the queue; -1: none
     since: Ints  # when the record came into Slurm's list
     inside: Ints  # 1: it waits in the queue, or stands behind a task there
     away: Ints  # 1: it did, and is held
     limited: Ints  # 1: it was over a limit of accounts when it was last looked at
+
+
+@by_reference
+class Lost(NamedTuple):
+    """The runs that downtimes have ended, in order: their jobs, seconds of start, nodes, and downtimes."""
+
+    job: Ints
+    start: Ints
+    window: Ints
+    nodes: Words
+    end: Floats  # of each job: when it was killed, or its end if it ran at the begin and that was given; NaN: neither
 
 
 @by_reference
@@ -319,6 +340,7 @@ class State(NamedTuple):
     busy: Words
     completing: Words
     running: Running
+    lost: Lost
     table: Table
     scratch: Scratch
     shared: Shared | None  # None: nodes are given whole
@@ -334,6 +356,8 @@ def new_state(problem: Problem, priorities: Priorities, shared: Shared | None = 
         tests *= max(1, int(problem.settings[Setting.BF_MAX_JOB_ARRAY_RESV]))
     records = 4 + 2 * min(many, tests)
     users = int(jobs.user.max(initial=0)) + 1
+    taken = np.ascontiguousarray(problem.windows.nodes[problem.windows.taking])
+    hits = int(np.unpackbits(taken.view(np.uint8)).sum())  # at most one job a node
 
     def ints(size: int, value: int = 0) -> Ints:
         return np.full(size, value, dtype=np.int64)
@@ -355,7 +379,9 @@ def new_state(problem: Problem, priorities: Priorities, shared: Shared | None = 
             submitted=jobs.submit.copy(),
             coming=ints(problem.feedback.think.size),
             doomed=ints(many),
-            shown=ints(many, -1),
+            record=jobs.record.copy(),
+            successor=jobs.successor.copy(),
+            shown=ints(2 * many, -1),
             since=jobs.submit.copy(),
             inside=ints(many if problem.holds.first.size else 0),
             away=ints(many if problem.holds.first.size else 0),
@@ -370,6 +396,7 @@ def new_state(problem: Problem, priorities: Priorities, shared: Shared | None = 
         busy=sets(words),
         completing=sets(words),
         running=Running(ints(running), ints(running), ints(running), ints(running)),
+        lost=Lost(ints(hits), ints(hits), ints(hits), sets(hits, words), problem.feedback.end.copy()),
         table=Table(ints(records), ints(records), sets(records, words)),
         scratch=Scratch(
             usable=sets(words),

@@ -143,7 +143,7 @@ def _waiting_tasks(problem: Problem, state: State, job: int, most: int) -> int:
     found = 0
     while job >= 0 and found < most:
         found += state.waiting.open[job] == 0 and state.waiting.gone[job] == 0
-        job = problem.jobs.successor[job]
+        job = state.waiting.successor[job]
     return found
 
 

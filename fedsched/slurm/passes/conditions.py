@@ -43,7 +43,8 @@ def settle(problem: Problem, state: State, job: int, now: int, what: int) -> Non
     for i in range(conditions.first[job], conditions.first[job + 1]):
         awaits, follower = conditions.awaits[i], conditions.follower[i]
         if awaits == START and what == CANCELLED:
-            doomed = _doom(problem, state, follower, doomed)
+            if waiting.begun[job] == 0:  # else its first start has settled this
+                doomed = _doom(problem, state, follower, doomed)
             continue
         if (awaits == START) != (what == START):
             continue
@@ -51,7 +52,7 @@ def settle(problem: Problem, state: State, job: int, now: int, what: int) -> Non
             doomed = _doom(problem, state, follower, doomed)
             continue
         if conditions.moves[i] == 1:
-            _submit_later(problem, state, follower, _end_of(problem, state, job, what))
+            _submit_later(problem, state, follower, end_of(problem, state, job, what))
             continue
         waiting.moment[follower] = max(waiting.moment[follower], now + max(conditions.lag[i], int(what == START)))
         waiting.open[follower] -= 1
@@ -61,11 +62,12 @@ def settle(problem: Problem, state: State, job: int, now: int, what: int) -> Non
 
 
 @inlined
-def _end_of(problem: Problem, state: State, job: int, what: int) -> float:
+def end_of(problem: Problem, state: State, job: int, what: int) -> float:
+    """Return the exact end of a job on the workload's clock: of its run, or its cancellation (`what`)."""
     if what == CANCELLED:
         return problem.feedback.cancel[job]
-    if not np.isnan(problem.feedback.end[job]):
-        return problem.feedback.end[job]
+    if not np.isnan(state.lost.end[job]):
+        return state.lost.end[job]
     begun = state.start[job] + problem.settings[Setting.BASE]
     least = math.ldexp(1.0, math.frexp(begun)[1] - 53)  # to the next number: a run takes some time
     return begun + max(problem.feedback.runtime[job], least)
@@ -84,7 +86,7 @@ def _submit_later(problem: Problem, state: State, job: int, over: float) -> None
 
 @part
 def next_submitted(problem: Problem, state: State) -> int:
-    """Return the job that is submitted next, among jobs with known submits; -1 if there is none.
+    """Return the job that is submitted next, among jobs with a known submit; -1 if there is none.
 
     Within a second jobs are submitted in the order of their numbers.
     """
@@ -138,6 +140,8 @@ def _doom_followers(problem: Problem, state: State, doomed: int) -> None:
         job = state.waiting.doomed[told]
         told += 1
         for i in range(problem.conditions.first[job], problem.conditions.first[job + 1]):
+            if problem.conditions.awaits[i] == START and state.waiting.begun[job] == 1:
+                continue
             doomed = _doom(problem, state, problem.conditions.follower[i], doomed)
 
 

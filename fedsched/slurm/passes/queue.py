@@ -57,9 +57,9 @@ def may_block(problem: Problem, state: State, job: int, now: int) -> bool:
 def join(problem: Problem, state: State, job: int) -> None:
     """Insert a job into the queue at its place in the order; do nothing if an earlier task of its array is there."""
     queue, many = state.queue, state.counter[Counter.WAITING]
-    if state.waiting.shown[problem.jobs.record[job]] >= 0:
+    if state.waiting.shown[state.waiting.record[job]] >= 0:
         return
-    state.waiting.shown[problem.jobs.record[job]] = job
+    state.waiting.shown[state.waiting.record[job]] = job
     low, high = 0, many
     while low < high:
         middle = (low + high) // 2
@@ -88,9 +88,9 @@ def replace_by_next_task(problem: Problem, state: State, place: int, since: int)
     `since`.
     """
     job, waiting = state.queue[place], state.waiting
-    record, task = problem.jobs.record[job], problem.jobs.successor[job]
+    record, task = state.waiting.record[job], state.waiting.successor[job]
     while task >= 0 and _is_elsewhere(problem, state, task):
-        task = problem.jobs.successor[task]
+        task = state.waiting.successor[task]
     waiting.shown[record] = task
     if task >= 0:
         state.queue[place] = task
@@ -107,7 +107,7 @@ def leave(problem: Problem, state: State, job: int) -> None:
     """
     remove_cancelled(state.priorities, job)
     queue, many = state.queue, state.counter[Counter.WAITING]
-    if state.waiting.shown[problem.jobs.record[job]] != job:
+    if state.waiting.shown[state.waiting.record[job]] != job:
         return  # an earlier task of its array has the entry
     place = 0
     while queue[place] != job:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.core.jit import constant, part
+from fedsched.core.jit import constant, inlined, part
 from fedsched.slurm.loop.structs import Counter, Setting
 from fedsched.slurm.nodes.node_sets import meet
 
@@ -20,6 +20,13 @@ def next_edge(problem: Problem, state: State) -> int:
     """Return when a window next becomes known, begins or ends; NEVER if none does."""
     edges, passed = problem.windows.edges, state.counter[Counter.EDGES]
     return edges[passed] if passed < edges.size else NEVER
+
+
+@inlined
+def next_hit(problem: Problem, state: State) -> int:
+    """Return when a downtime next takes nodes from running jobs; NEVER if none does."""
+    windows, taken = problem.windows, state.counter[Counter.TAKEN]
+    return windows.hit[windows.taking[taken]] if taken < windows.taking.size else NEVER
 
 
 @part
