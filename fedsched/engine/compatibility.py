@@ -325,10 +325,7 @@ REFUSED: dict[str, dict[str, str]] = {
     "packages": {
         "downtimes that take nodes": "they may take nodes of a package that is already planned",
     },
-    "rolling": {
-        "boots": "only simulate knows when nodes boot",
-        "sequential instants": "it plans after all events of an instant",
-    },
+    "rolling": {"boots": "only simulate knows when nodes boot"},
     "environment": {
         "power saving": _NOT_MODELLED,
         "power caps": _NO_WATTS,
