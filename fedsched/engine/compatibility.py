@@ -332,7 +332,6 @@ REFUSED: dict[str, dict[str, str]] = {
         "downtimes that take nodes": "an episode brings every job to its end",
         "downtimes without an end": "an episode brings every job to its end",
         "jobs in reservations": _MISSED,
-        "holds": "decisions do not model them",
     },
     "exact": {
         "shapes to choose": _NOT_MODELLED,
@@ -352,9 +351,12 @@ REFUSED: dict[str, dict[str, str]] = {
     },
     "bounds of shapes": {"killed predecessors": _OPEN},
     "bounds of costs": {"uneven jobs": _NO_SIZES},
-    "stretches": dict.fromkeys(
-        ("conditions and begins", "cancellations", "feedback", "limits"), "it may depend on jobs outside that part"
-    ),
+    "stretches": {
+        **dict.fromkeys(
+            ("conditions and begins", "cancellations", "feedback", "limits"), "it may depend on jobs outside that part"
+        ),
+        "holds": "all episodes read one table of the holds of the whole log",
+    },
     "slurm on shared nodes": dict.fromkeys(
         ("limits of nodes or CPUs", "node limits of accounts", "CPU limits of exclusive jobs", "exclusive partitions"),
         _NOT_MODELLED,

@@ -124,7 +124,7 @@ class Scenario:
         closures = tuple(one for one in self.machine.closures if one.end < math.inf)
         known = replace(self, machine=replace(self.machine, closures=closures)).without_victims()
         choosing = self.settings.alternatives == "earliest_finish"
-        return (known if choosing else known.as_chosen()).without_reservations().without_holds()
+        return (known if choosing else known.as_chosen()).without_reservations()
 
     def without_holds(self) -> Scenario:
         """Return the scenario with jobs that nobody holds."""
