@@ -20,6 +20,7 @@ from fedsched.model.jobs.uneven import drop_spare_nodes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fedsched.bounds.exact_answers.rules import Stock
     from fedsched.bounds.lower.relaxation import Floats, Ints, Relaxation
     from fedsched.model.schedule.schedule import Schedule
 
@@ -192,7 +193,7 @@ class Model:
         units = at_least / self.unit.seconds * (1 - 1e-9)
         # A chain of jobs, each rounded down, is shorter by less than a unit a job.
         self.cp.add(self.horizon >= (math.ceil(units) if self.unit.exact else math.floor(units) - len(self.starts) - 1))
-        nothing_drawn = self.relaxation.idle_total == 0 and not self.relaxation.extra_watts.any()
+        nothing_drawn = self.relaxation.idle_total == 0 and not self.relaxation.extra_of_jobs.any()
         if energy == 0 or (nothing_drawn and makespan > 0):
             self.objective_unit = makespan * self.unit.seconds
             self.cp.minimize(self.horizon)
@@ -295,12 +296,14 @@ def build(
     closing = np.array([[one.begin, one.end] for one in rules.breaks]).reshape(-1, 2) - relaxation.t0
     lags = np.array([wait.lag for wait in rules.waits])
     leaves = np.array(rules.leaves)[np.isfinite(rules.leaves)] - relaxation.t0
-    unit = time_unit([relaxation.release, relaxation.duration[relaxation.usable], closing, lags, leaves], scale)
+    held = np.array([span for of_job in rules.holds for span in of_job]).reshape(-1, 2) - relaxation.t0
+    times = [relaxation.release, relaxation.duration[relaxation.usable], closing, lags, leaves, np.maximum(held, 0.0)]
+    unit = time_unit(times, scale)
     release, duration = unit.down(relaxation.release), unit.down(relaxation.duration)
     jobs = relaxation.tasks.size
     # If each job runs alone at its slowest, all end by then: no better schedule is excluded.
     closing[:, 0] += jobs * relaxation.tick  # successive measured runs may be longer than true ones by so much
-    latest = max(int(release.max()), int(unit.down(closing).max(initial=0)), int(unit.down(leaves).max(initial=0)))
+    latest = max(int(release.max()), *(int(unit.down(part).max(initial=0)) for part in (closing, leaves, held)))
     end = latest + int(duration.max(axis=1).sum() + unit.down(lags).sum()) + 1
     end = end if horizon is None else min(end, math.ceil(horizon / unit.seconds * (1 + 1e-9)) + 1)
     last = cp.new_int_var(0, end, "T")
@@ -310,12 +313,14 @@ def build(
         if release[j] > end:  # no better schedule includes it
             cp.add(there[j] == 0)
     modes = [_modes(cp, relaxation, duration, j, there[j]) for j in range(jobs)]
-    _schedule(cp, relaxation, starts, modes, last, _closed(cp, rules, unit.down(closing)))
+    _schedule(cp, relaxation, starts, modes, last, _closed(cp, rules, unit.down(closing)), rules.stocks)
+    _keep_held(cp, rules, relaxation, unit, starts, strict=strict)
     _let_wait(cp, rules, unit.down(lags), starts, modes, there)
     let_leave(cp, rules, relaxation, unit, starts, there, strict=strict)
     if unit.exact:
-        _order_twins(cp, relaxation, duration, release, starts, rules.tied)
-    busiest = float((relaxation.duration.max(axis=1) * relaxation.most_nodes).sum() * relaxation.extra_watts.max())
+        _order_twins(cp, relaxation, duration, release, starts, rules)
+    most = np.abs(relaxation.extra_of_jobs).max()
+    busiest = float((relaxation.duration.max(axis=1) * relaxation.most_nodes).sum() * most)
     worst = relaxation.idle_total * end * unit.seconds + busiest
     energy_unit = worst / ENERGY_STEPS if worst > 0 else 1.0
     energy = _energy(relaxation, modes, last, unit, energy_unit)
@@ -432,9 +437,14 @@ def _schedule(
     modes: list[list[Mode]],
     last: Any,
     closed: list[tuple[int, Any, int]],
+    stocks: tuple[Stock, ...],
 ) -> None:
-    """Add the constraints that every job runs in one of its ways and ends by `last`, and no class exceeds its nodes."""
+    """Add the constraints that every job runs in one of its ways and ends by `last`.
+
+    Jobs exceed neither the nodes of a class nor a stock.
+    """
     classes = relaxation.nodes.size
+    shared: list[list[tuple[Any, Any]]] = [[] for _ in stocks]  # intervals, each with what is used meanwhile
     intervals: list[list[Any]] = [[] for _ in range(classes)]
     demands: list[list[Any]] = [[] for _ in range(classes)]
     work: list[list[Any]] = [[] for _ in range(classes)]
@@ -442,6 +452,12 @@ def _schedule(
         for m, mode in enumerate(ways):
             interval = cp.new_optional_fixed_size_interval_var(starts[j], mode.duration, mode.chosen, f"run{j}.{m}")
             cp.add(starts[j] + mode.duration <= last).only_enforce_if(mode.chosen)
+            for stock, uses in zip(stocks, shared, strict=True):
+                used = stock.used(j, mode.counts)
+                if not isinstance(used, int):  # a variable
+                    used, of_nodes = cp.new_int_var(0, stock.amount, f"used{j}.{m}"), used
+                    cp.add(used == of_nodes).only_enforce_if(mode.chosen)
+                uses.append((interval, used))
             for c in range(classes):
                 if isinstance(mode.counts[c], int) and mode.counts[c] == 0:
                     continue
@@ -449,6 +465,8 @@ def _schedule(
                 demands[c].append(mode.counts[c])
                 fixed = isinstance(mode.counts[c], int)
                 work[c].append(mode.duration * mode.counts[c] * (mode.chosen if fixed else 1))
+    for stock, uses in zip(stocks, shared, strict=True):
+        cp.add_cumulative([interval for interval, _ in uses], [used for _, used in uses], stock.amount)
     busy = [bool(of_class) for of_class in intervals]
     for c, interval, nodes in closed:
         intervals[c].append(interval)
@@ -459,16 +477,38 @@ def _schedule(
             cp.add(sum(work[c]) <= int(relaxation.nodes[c]) * last)  # implied, but it strengthens the solver's LP
 
 
-def _order_twins(
-    cp: Any, relaxation: Relaxation, duration: Ints, release: Ints, starts: list[Any], tied: frozenset[int]
+def _keep_held(
+    cp: Any, rules: ExactRules, relaxation: Relaxation, unit: TimeUnit, starts: list[Any], *, strict: bool
 ) -> None:
-    """Add constraints against symmetry: identical jobs start in the order of their rows, unless `tied` has them."""
+    """Constrain jobs in the model not to start while they are held.
+
+    A real start before a hold may be in the hold's first unit, or later by what the clock rounds; see `latest_starts`.
+    """
+    late = 0 if strict or (unit.exact and relaxation.tick == 0.0) else 1
+    hidden = 0.0 if strict else relaxation.tasks.size * relaxation.tick
+    for j, spans in enumerate(rules.holds):
+        for begin, end in spans:
+            first = int(unit.down(np.array(begin - relaxation.t0 + hidden))) + late
+            last = int(unit.down(np.array(end - relaxation.t0 - relaxation.tick))) - 1
+            if first <= last and last >= 0:
+                from ortools.util.python.sorted_interval_list import Domain
+
+                cp.add_linear_expression_in_domain(starts[j], Domain(first, last).complement())
+
+
+def _order_twins(
+    cp: Any, relaxation: Relaxation, duration: Ints, release: Ints, starts: list[Any], rules: ExactRules
+) -> None:
+    """Add constraints against symmetry: identical jobs start in the order of their rows, unless the rules tie them."""
+    tied = rules.tied
     twins: dict[tuple[bytes, ...], list[int]] = {}
     for j in range(len(starts)):
         key = (
             relaxation.caps[j].tobytes(),
             duration[j].tobytes(),
             bytes(f"{release[j]} {_places(relaxation, j)}", "ascii"),
+            relaxation.extra_of_jobs[j].tobytes(),
+            *(part[j].tobytes() for stock in rules.stocks for part in (stock.need, stock.per_node)),
         )
         if j not in tied:
             twins.setdefault(key, []).append(j)
@@ -480,10 +520,10 @@ def _order_twins(
 def _energy(relaxation: Relaxation, modes: list[list[Mode]], last: Any, unit: TimeUnit, energy_unit: float) -> Any:
     """Return the energy as an expression in units of `energy_unit`, every coefficient rounded down (eq. 1.8)."""
     total = math.floor(relaxation.idle_total * unit.truth(1.0) / energy_unit) * last
-    for ways in modes:
+    for watts, ways in zip(relaxation.extra_of_jobs.tolist(), modes, strict=True):
         for mode in ways:
             for c, count in enumerate(mode.counts):
-                price = float(relaxation.extra_watts[c]) * mode.truth / energy_unit
+                price = watts[c] * mode.truth / energy_unit
                 if isinstance(count, int):
                     total = total + math.floor(price * count) * mode.chosen if count else total
                 else:

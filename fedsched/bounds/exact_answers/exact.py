@@ -1,6 +1,7 @@
 """Optimal schedules of small problems by constraint programming, with a bound that proves them.
 
-The model covers known maintenance, jobs that wait for others or follow them, and jobs that leave, but not contention.
+The model covers known maintenance, jobs that wait for others or follow them, jobs that leave or are held, pools,
+limits, and jobs' own watts, but not contention.
 Its bound holds for every schedule; the schedule found is then run with contention.
 """
 
@@ -262,7 +263,7 @@ def exact(
     makespan, energy = task.known(left_out(best))
     # A better schedule costs less than the best known one, and each second of T costs at least `per_second`.
     per_second = chosen[0] + chosen[1] * task.relaxation.idle_total
-    horizon = cost(best, chosen) / per_second if per_second > 0 else None
+    horizon = (cost(best, chosen) + chosen[1] * task.saved()) / per_second if per_second > 0 else None
     best, found = solver.cheapest(best, horizon, makespan)
     value = cost(best, chosen)
     bound = max(chosen[0] * makespan + chosen[1] * energy, found - hidden_by_clock(task.relaxation, chosen))

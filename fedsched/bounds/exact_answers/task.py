@@ -10,7 +10,7 @@ import numpy as np
 from fedsched.bounds.exact_answers.realise import heuristic_starts, true_schedule
 from fedsched.bounds.exact_answers.rules import rules_of
 from fedsched.bounds.lower.lower_bounds import lower_bounds
-from fedsched.bounds.lower.relaxation import relax
+from fedsched.bounds.lower.relaxation import relax, with_true_watts
 from fedsched.bounds.lower.time_grid import start_delays_of
 from fedsched.core.errors import InfeasibleError, MissingExtraError, TraceError
 from fedsched.core.text import counted
@@ -22,6 +22,8 @@ from fedsched.model.constraints.dependencies import End, ends_of, replace_single
 from fedsched.model.jobs.admission import count_in_nodes, with_default_times
 from fedsched.model.jobs.log import CANCELLED, DONE, FAILED, LogColumns
 from fedsched.model.jobs.shaping import with_chosen_shapes
+from fedsched.model.machine.counters import counters_of
+from fedsched.model.power.watts import have_own_watts
 from fedsched.model.reading import CLAIRVOYANT, Reading
 
 if TYPE_CHECKING:
@@ -66,6 +68,12 @@ class Task:
     def scale(self, schedule: Schedule) -> float:
         """Return the approximate length of a schedule in seconds; above 0 even if no job starts."""
         return schedule.makespan or float(self.relaxation.longest.max())
+
+    def saved(self) -> float:
+        """Return the most joules by which jobs may draw less than idle nodes, in all."""
+        relaxation = self.relaxation
+        below = np.maximum(-relaxation.extra_of_jobs, 0.0).max(axis=1)
+        return float((below * relaxation.duration.max(axis=1) * relaxation.most_nodes).sum())
 
     def known(self, absent: int) -> tuple[float, float]:
         """Return lower bounds on makespan and energy of schedules in which at most `absent` jobs never start."""
@@ -116,6 +124,8 @@ def task_of(
     given, workload = workload, count_in_nodes(with_default_times(workload, federation), federation)
     refuse("exact", Use(workload, federation, reading, float(workload.submit.min()) if t0 is None else t0))
     workload = with_chosen_shapes(workload, federation, reading)
+    if have_own_watts(workload):  # more nodes than a job needs may draw less
+        refuse("bounds of costs", Use(workload, federation))
     runtime = reading.planned(workload)
     problem = pack(workload, federation, reading=reading, t0=t0)
     limits = caps_table(workload, federation, caps)
@@ -130,9 +140,11 @@ def task_of(
     relaxation = relax(
         problem, limits, workload.id, runtime=runtime, separate=True, with_leaving=leaving, delays=delays
     )
+    relaxation = with_true_watts(relaxation, problem)
     own = replace(workload, runtime=runtime, after=replace_singletons(workload), alternatives=None)
     own = _ending_as(own, ends_of(workload, reading))
-    return Task(given, own, federation, reading, caps, relaxation, rules_of(problem, relaxation))
+    rules = rules_of(problem, relaxation, counters_of(workload, federation))
+    return Task(given, own, federation, reading, caps, relaxation, rules)
 
 
 def _ending_as(workload: Workload, ends: NDArray[np.int64]) -> Workload:
