@@ -334,7 +334,7 @@ REFUSED: dict[str, dict[str, str]] = {
         "jobs in reservations": _MISSED,
     },
     "exact": {
-        "shapes to choose": _NOT_MODELLED,
+        "shapes at submit": "an optimum chooses them (alternatives='free')",
         "downtimes without an end": _NOT_MODELLED,
         "surprises": "an optimum holds only for what is known",
         "jobs in reservations": _MISSED,

@@ -228,7 +228,7 @@ def test_random_scenarios_agree(heuristic: str) -> None:
 @QUICK
 def test_jobs_run_as_predicted(scenario: strategies.Scenario) -> None:
     """Under local and strict, with exact estimates and no contention, start, finish and nodes are as predicted."""
-    scenario = scenario.for_the_exact_model().without_limits().without_pools()  # no prediction looks at what that does not know either
+    scenario = scenario.for_the_exact_model().without_limits().without_pools()  # no prediction looks at these
     workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
     workload = replace(workload, estimate=workload.runtime)
     for heuristic in HEURISTICS:

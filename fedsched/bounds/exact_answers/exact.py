@@ -89,7 +89,7 @@ class ExactSolver:
     def _built(self, best: Schedule, horizon: float | None, *, strict: bool) -> Model:
         task = self.task
         absent = left_out(best) if task.rules.optional else None
-        return build(task.relaxation, scale=task.scale(best), horizon=horizon, hint=best, rules=task.rules,
+        return build(task.relaxation, task.first, scale=task.scale(best), horizon=horizon, hint=best, rules=task.rules,
                      absent_at_most=absent, strict=strict)  # fmt: skip
 
     def _answer(self, model: Model, best: Schedule) -> tuple[Solved, Schedule, bool]:
@@ -332,7 +332,7 @@ def exact_front(
     within: int | None = None
     while len(rows) < points:
         model = build(
-            task.relaxation, scale=scale, rules=task.rules, makespan_at_most=within, absent_at_most=absent
+            task.relaxation, task.first, scale=scale, rules=task.rules, makespan_at_most=within, absent_at_most=absent
         )
         model.minimise(0.0, 1.0)
         thrifty = model.solve(seconds=seconds, workers=workers, seed=seed)
@@ -341,8 +341,8 @@ def exact_front(
         if not thrifty.optimal:
             break
         model = build(
-            task.relaxation, scale=scale, rules=task.rules, makespan_at_most=within, energy_at_most=thrifty.energy,
-            absent_at_most=absent,
+            task.relaxation, task.first, scale=scale, rules=task.rules, makespan_at_most=within,
+            energy_at_most=thrifty.energy, absent_at_most=absent,
         )  # fmt: skip
         model.minimise(1.0, 0.0)
         short = model.solve(seconds=seconds, workers=workers, seed=seed)

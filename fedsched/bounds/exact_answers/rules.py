@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from fedsched.bounds.lower.relaxation import Floats, Ints, Relaxation
-    from fedsched.engine.arrays.structs import Calendar, Precedence, Problem
+    from fedsched.engine.arrays.structs import Calendar, Pools, Precedence, Problem
     from fedsched.model.machine.counters import Counters
 
 
@@ -121,20 +121,20 @@ def rules_of(problem: Problem, relaxation: Relaxation, counters: Counters) -> Ex
         tuple(leaves.tolist()) if np.isfinite(leaves).any() else (),
         frozenset([*_barred(precedence), *_too_late(problem, leaves).tolist()]),
         tuple(tuple(spans[begin:end]) for begin, end in pairwise(held.first.tolist())),
-        (*_pools(relaxation), *_limits(counters, relaxation)),
+        (*_pools(problem.extras.pools), *_limits(counters, relaxation, problem.submit.size)),
     )
 
 
-def _pools(relaxation: Relaxation) -> Iterator[Stock]:
-    none = np.zeros((relaxation.tasks.size, 0), dtype=np.int64)
-    for p, amount in enumerate(relaxation.pool_amount.tolist()):
-        if relaxation.pool_need[:, p].any():
-            yield Stock(amount, relaxation.pool_need[:, p], none)
+def _pools(pools: Pools) -> Iterator[Stock]:
+    none = np.zeros((len(pools.need), 0), dtype=np.int64)
+    for p, amount in enumerate(pools.amount.tolist()):
+        if pools.need[:, p].any():
+            yield Stock(amount, pools.need[:, p], none)
 
 
-def _limits(counters: Counters, relaxation: Relaxation) -> Iterator[Stock]:
+def _limits(counters: Counters, relaxation: Relaxation, jobs: int) -> Iterator[Stock]:
     # Where an amount depends on the nodes, their groups are classes of their own.
-    jobs, classes = relaxation.tasks.size, relaxation.nodes.size
+    classes = relaxation.nodes.size
     for c, amount in enumerate(counters.amount.tolist()):
         mine = counters.counter == c
         fixed, by_nodes = mine & (counters.row < 0), mine & (counters.row >= 0)
