@@ -252,7 +252,7 @@ PLACES = {
     "bounds": Place("lower_bounds"),
     "bounds of running jobs": Place("A bound with running jobs", "leave running= out"),
     "bounds of shapes": Place("lower_bounds of shapes to choose", FIXED_SHAPES),
-    "bounds of costs": Place("lower_bounds of costs, or of jobs' own watts and gears,"),
+    "bounds of costs": Place("A bound or an exact answer of costs, or of jobs' own watts and gears,"),
     "stretches": Place("An episode of a part of the log (jobs=)", "leave jobs= out"),
     "slurm on shared nodes": Place("Policy slurm with node sharing", "leave sharing= out"),
     "slurm with multifactor": Place("Policy slurm with priority/multifactor", "take another policy"),
@@ -298,29 +298,21 @@ REFUSED: dict[str, dict[str, str]] = {
     "packages": {
         "downtimes that take nodes": "they may take nodes of a package that is already planned",
     },
-    "rolling": {
-        "boots": "only simulate knows when nodes boot",
-        "sequential instants": "it plans after all events of an instant",
-    },
+    "rolling": {"boots": "only simulate knows when nodes boot"},
     "environment": {
         "power saving": _NOT_MODELLED,
         "power caps": _NO_WATTS,
         "downtimes that take nodes": "an episode brings every job to its end",
         "downtimes without an end": "an episode brings every job to its end",
         "jobs in reservations": _MISSED,
-        "holds": "decisions do not model them",
     },
     "exact": {
-        "shapes to choose": _NOT_MODELLED,
+        "shapes at submit": "an optimum chooses them (alternatives='free')",
         "downtimes without an end": _NOT_MODELLED,
         "surprises": "an optimum holds only for what is known",
         "jobs in reservations": _MISSED,
         "power saving": _NOT_MODELLED,
         "power caps": _NOT_MODELLED,
-        "limits": _NOT_MODELLED,
-        "holds": _NOT_MODELLED,
-        "watts and gears": _NOT_MODELLED,
-        "pools": _NOT_MODELLED,
     },
     "bounds": {"downtimes that kill": "it is then unknown which jobs count, so nothing is proven"},
     "bounds of running jobs": {
@@ -328,9 +320,12 @@ REFUSED: dict[str, dict[str, str]] = {
     },
     "bounds of shapes": {"killed predecessors": _OPEN},
     "bounds of costs": {"uneven jobs": _NO_SIZES},
-    "stretches": dict.fromkeys(
-        ("conditions and begins", "cancellations", "feedback", "limits"), "it may depend on jobs outside that part"
-    ),
+    "stretches": {
+        **dict.fromkeys(
+            ("conditions and begins", "cancellations", "feedback", "limits"), "it may depend on jobs outside that part"
+        ),
+        "holds": "all episodes read one table of the holds of the whole log",
+    },
     "slurm on shared nodes": {
         "limits of nodes or CPUs": _NOT_MODELLED,
         "node limits of accounts": _NOT_MODELLED,

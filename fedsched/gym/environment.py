@@ -34,7 +34,7 @@ class SchedulingEnv(gymnasium.Env["Observation", "np.int64"]):
     jobs
         Jobs of an episode: that many consecutive jobs of the log. The first row is drawn, unless
         `reset(options={"first": row})` gives it. By default an episode is the whole workload. It must be so if jobs
-        wait for others or for a time of their own, may be cancelled, follow others, or are under limits.
+        wait for others or for a time of their own, may be held or cancelled, follow others, or are under limits.
     objective, weights
         A metric, or several with weights. An episode's rewards add up to its negative (utilisation: to itself).
         Each reward is the change that jobs finished since the last decision make in it; in a mean, each job counts as

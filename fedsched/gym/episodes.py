@@ -21,7 +21,13 @@ from fedsched.engine.pack.node_caps import checked_caps
 from fedsched.engine.pack.problem import frozen
 from fedsched.engine.pack.shape_arrays import read_only
 from fedsched.engine.placement.tasks_per_node import rows_of
-from fedsched.engine.run.simulation import actual_submits, cancelled_jobs, refuse_foreign_running, set_running
+from fedsched.engine.run.simulation import (
+    actual_submits,
+    cancelled_jobs,
+    held_jobs,
+    refuse_foreign_running,
+    set_running,
+)
 from fedsched.gym.chosen_shapes import ChosenShapes
 from fedsched.gym.features import ProgressFeature, RunningFeature, WaitingFeature, of_jobs
 from fedsched.gym.kernel import Answer, advance_runs
@@ -251,7 +257,7 @@ class Episodes:
         return Schedule(
             workload=workload,
             federation=self.federation,
-            start=np.where(cancelled_jobs(state), np.nan, state.start)[back],
+            start=np.where(cancelled_jobs(state) | held_jobs(state), np.nan, state.start)[back],
             finish=np.where(over, state.finish, np.nan)[back],
             counts=state.counts[back],
             t0=float(self.runs.t0[b]),

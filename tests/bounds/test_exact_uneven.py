@@ -26,7 +26,7 @@ def cases(number: int) -> list[tuple[list[naive.Job], naive.Machine]]:
     """Return tiny problems of such jobs and others, with all else that the exact model takes."""
     found = []
     for seed in itertools.count():
-        scenario = strategies.random_scenario(seed, max_jobs=4).for_the_exact_model().as_chosen().without_limits()
+        scenario = strategies.random_scenario(seed, max_jobs=4).for_the_exact_model().without_watts()
         scenario = strategies.on_uneven_nodes(scenario, seed)
         jobs = [replace(job, bandwidth=0.0, estimate=job.runtime) for job in scenario.jobs]
         held = [naive.on_whole_nodes(job, scenario.machine) for job in jobs]

@@ -135,3 +135,29 @@ def test_several_side_by_side_are_as_one() -> None:
     assert over.all()
     for b in range(3):
         np.testing.assert_array_equal(several.schedule(b).start, one.start)
+
+
+def test_a_held_job_is_not_seen_and_comes_back() -> None:
+    """A hold takes a waiting job out of the queue; its end is an instant of its own, and the episode goes on to it."""
+    log = fs.Workload(submit=[0.0, 0.0], tasks=[2, 2], runtime=[10.0, 5.0], held={1: [(4, 30)], 2: [(0, 6)]})
+    env = SchedulingEnv(log, TWO, objective="mean_response", waiting_places=3)
+    env.reset()
+    assert env.waiting().tolist() == [1]
+    env.step(3)  # none: the first one is held from 4 on, and the second one is free at 6
+    assert env.waiting().tolist() == [2]
+    assert np.isnan(env.schedule().start).all()
+    _, _, over, _, _ = env.step(3)  # none: nothing else can happen before the first one comes back
+    assert not over
+    assert env.waiting().tolist() == [1, 2]
+    schedule = decided(env, 3, 3)
+    assert schedule.start.tolist() == [30.0, 40.0]
+    schedule.verify(claimed=schedule.metrics())
+    assert env.episodes.objective(0) == (40.0 + 45.0) / 2
+
+
+def test_held_jobs_of_a_stretch_are_refused() -> None:
+    """The whole workload may be held; a part of it is refused by name."""
+    log = fs.Workload(submit=[0.0, 0.0], tasks=[2, 2], runtime=[10.0, 5.0], held={2: [(0, 6)]})
+    with pytest.raises(ValueError, match=r"part of the log \(jobs=\) does not support jobs that are held"):
+        SchedulingEnv(log, TWO, jobs=1)
+    assert decided(SchedulingEnv(log, TWO)).start.tolist() == [0.0, 10.0]

@@ -228,7 +228,7 @@ def test_random_scenarios_agree(heuristic: str) -> None:
 @QUICK
 def test_jobs_run_as_predicted(scenario: strategies.Scenario) -> None:
     """Under local and strict, with exact estimates and no contention, start, finish and nodes are as predicted."""
-    scenario = scenario.for_the_exact_model()  # no prediction looks at what that does not know either
+    scenario = scenario.for_the_exact_model().without_limits().without_pools()  # no prediction looks at these
     workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
     workload = replace(workload, estimate=workload.runtime)
     for heuristic in HEURISTICS:
@@ -244,7 +244,8 @@ def test_jobs_on_nodes_of_several_sizes_run_as_predicted() -> None:
     """The same of jobs that are on as many nodes as their placement makes it [76]."""
     uneven = 0
     for seed in range(60_000, 60_000 + tries(24)):
-        scenario = strategies.random_scenario(seed, placement="fastest").for_the_exact_model().as_chosen()
+        scenario = strategies.random_scenario(seed, placement="fastest").for_the_exact_model()
+        scenario = scenario.without_limits().without_pools()
         scenario = strategies.on_uneven_nodes(scenario.without_limits(), seed)
         jobs = [replace(job, bandwidth=0.0, estimate=job.runtime) for job in scenario.jobs]
         workload, federation, caps = strategies.to_package(jobs, scenario.machine)

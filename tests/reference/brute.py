@@ -58,7 +58,7 @@ class Partial:
 def best_of_all(jobs: list[naive.Job], machine: naive.Machine) -> tuple[int, set[tuple[float, float]]]:
     """Return how few jobs can be left without a start, and makespan and energy of schedules that leave out no more.
 
-    Without contention and pools; jobs run as long as they ask for. Each start is the earliest behind those before it,
+    Without contention; jobs run as long as they ask for. Each start is the earliest behind those before it,
     which no schedule with the same order of starts and the same nodes beats.
     """
     for size in range(len(jobs) + 1):
@@ -93,7 +93,7 @@ def made_without(
     for whole in wholes(jobs, machine, out):
         makespan = max((whole.ends[j] for j in whole.starts), default=t0) - t0
         extra = sum(
-            (whole.ends[j] - whole.starts[j]) * x * (group.busy - group.idle)
+            (whole.ends[j] - whole.starts[j]) * x * (naive.drawn(jobs[j], group) - group.idle)
             for j, counts in whole.counts.items()
             for x, group in zip(counts, machine.groups, strict=True)
         )
@@ -144,12 +144,28 @@ def earliest(
         since = max(since, (partial.starts if kind == "after" else partial.ends)[on] + lag)
     closures = machine.closures
     moments = [since, *(end for i, end in partial.ends.items() if i in partial.starts), *(one.end for one in closures)]
+    moments += [end for _, end in job.held]
     for start in sorted(moment for moment in moments if moment >= since):
+        if any(begin <= start < end for begin, end in job.held):
+            continue
+        if not leave_enough(jobs, machine, partial, j, counts, start):
+            continue
         end = max(start + seconds, math.nextafter(start, math.inf))
         looked = [start, *(one.begin for one in closures if start < one.begin < end)]
         if all(counts[g] <= free_at(machine, partial, g, now) for g in range(len(counts)) for now in looked):
             return start, end
     return math.inf, math.inf
+
+
+def leave_enough(
+    jobs: list[naive.Job], machine: naive.Machine, partial: Partial, j: int, counts: tuple[int, ...], now: float
+) -> bool:
+    """Return whether those who have a place leave a job enough of all pools and limits at a time."""
+    there = [i for i in partial.starts if partial.ends[i] > now]
+    for p, amount in enumerate(machine.pools):
+        if sum(jobs[i].needs[p] for i in (*there, j) if jobs[i].needs) > amount:
+            return False
+    return not naive.over_limit(machine, jobs, j, [(i, partial.counts[i]) for i in there], counts)
 
 
 def free_at(machine: naive.Machine, partial: Partial, g: int, now: float) -> int:

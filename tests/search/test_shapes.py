@@ -225,6 +225,9 @@ def test_bound_search_and_exact_optimum_are_in_order() -> None:
             ]
             assert all(answer.status == "optimal" for answer in answers)
             best = min(answer.value for answer in answers)
+            free = exact(workload, federation, objective=objective, alternatives="free", seconds=30, workers=1)
+            assert free.status == "optimal"
+            assert free.value == pytest.approx(best, rel=1.1e-5)
             bound = lower_bounds(workload, federation, alternatives="free").of(objective)
             assert bound <= best * (1 + 1e-9)
             found = optimize(workload, federation, objectives=objective, evaluations=6000, alternatives="free")
@@ -233,9 +236,10 @@ def test_bound_search_and_exact_optimum_are_in_order() -> None:
 
 
 @pytest.mark.needs("ortools")
-def test_the_exact_model_refuses_open_shapes() -> None:
+def test_the_exact_model_refuses_shapes_that_are_chosen_at_submit() -> None:
     """It says by which rule they may be chosen, and takes those."""
-    with pytest.raises(InfeasibleError, match="alternatives='free'"):
-        exact(PAIR, FOUR, alternatives="free")
+    with pytest.raises(InfeasibleError, match="alternatives='fixed'"):
+        exact(PAIR, FOUR, alternatives="earliest_finish")
+    assert exact(PAIR, FOUR, alternatives="free", seconds=5).value == 12.0
     assert exact(PAIR, FOUR, seconds=5).value == 21.0
     assert exact(PAIR, FOUR, alternatives="smallest_area", seconds=5).value == 12.0

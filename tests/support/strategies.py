@@ -124,7 +124,7 @@ class Scenario:
         closures = tuple(one for one in self.machine.closures if one.end < math.inf)
         known = replace(self, machine=replace(self.machine, closures=closures)).without_victims()
         choosing = self.settings.alternatives == "earliest_finish"
-        return (known if choosing else known.as_chosen()).without_reservations().without_holds()
+        return (known if choosing else known.as_chosen()).without_reservations()
 
     def without_holds(self) -> Scenario:
         """Return the scenario with jobs that nobody holds."""
@@ -136,16 +136,14 @@ class Scenario:
 
     def for_the_exact_model(self) -> Scenario:
         """Return the scenario without what the exact solver does not know."""
-        plain = self.without_watts().for_environments().as_chosen()
-        return plain.without_conditions().without_limits().without_closures().without_pools()
+        return self.for_environments().as_chosen().without_conditions().without_closures()
 
     def with_breaks(self) -> Scenario:
-        """Return the scenario with what the exact solver knows of closures and conditions, and nothing else new."""
+        """Return the scenario with what the exact solver knows of closures, conditions and holds."""
         known = self.foreseen().machine.closures
         closures = tuple(one for one in known if one.end < math.inf)
         machine = replace(self.machine, closures=closures)
-        scenario = replace(self.without_watts().without_holds(), machine=machine).as_chosen().without_reservations()
-        scenario = scenario.without_limits().without_pools()
+        scenario = replace(self, machine=machine).as_chosen().without_reservations()
         hopeless = naive.never_start(self.jobs, True) | naive.never_start(self.jobs, False)
         freed = [replace(job, after=()) if j in hopeless else job for j, job in enumerate(scenario.jobs)]
         return replace(scenario, jobs=freed)

@@ -20,6 +20,7 @@ from fedsched.model.jobs.uneven import drop_spare_nodes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fedsched.bounds.exact_answers.rules import Stock
     from fedsched.bounds.lower.relaxation import Floats, Ints, Relaxation
     from fedsched.model.schedule.schedule import Schedule
 
@@ -141,8 +142,9 @@ def variables(*there: Any) -> list[Any]:
 
 
 class Mode(NamedTuple):
-    """A way in which a job can run: whether it is chosen (a variable), its duration, and its nodes of each class."""
+    """A way in which a job can run: its row, whether it is chosen (a variable), its duration, and nodes by class."""
 
+    row: int  # of the job's shape in the relaxation
     chosen: Any
     duration: int
     truth: float  # in seconds, not rounded
@@ -158,6 +160,7 @@ class Solved:
 
     starts: Ints | None
     counts: Ints
+    rows: Ints  # each job's row in the relaxation: its shape
     optimal: bool
     infeasible: bool
     bound: float
@@ -172,6 +175,7 @@ class Model:
     """The CP-SAT model of one relaxation, with what is needed to read the solver's answer."""
 
     relaxation: Relaxation
+    first: Ints  # where each job's rows begin
     unit: TimeUnit
     energy_unit: float
     cp: Any
@@ -192,7 +196,7 @@ class Model:
         units = at_least / self.unit.seconds * (1 - 1e-9)
         # A chain of jobs, each rounded down, is shorter by less than a unit a job.
         self.cp.add(self.horizon >= (math.ceil(units) if self.unit.exact else math.floor(units) - len(self.starts) - 1))
-        nothing_drawn = self.relaxation.idle_total == 0 and not self.relaxation.extra_watts.any()
+        nothing_drawn = self.relaxation.idle_total == 0 and not self.relaxation.extra_of_jobs.any()
         if energy == 0 or (nothing_drawn and makespan > 0):
             self.objective_unit = makespan * self.unit.seconds
             self.cp.minimize(self.horizon)
@@ -231,7 +235,8 @@ class Model:
             # once.
             signal.signal(signal.SIGINT, signal.getsignal(signal.SIGINT))
         known = status in (cp_model.OPTIMAL, cp_model.FEASIBLE)
-        jobs, classes = self.relaxation.tasks.size, self.relaxation.nodes.size
+        jobs, classes = len(self.starts), self.relaxation.nodes.size
+        rows = self.first[:-1].copy()
         counts = np.zeros((jobs, classes), dtype=np.int64)
         starts = None
         if known:
@@ -239,15 +244,17 @@ class Model:
             for j, modes in enumerate(self.modes):
                 for mode in modes:  # one is chosen, unless the job does not start
                     if solver.value(mode.chosen):
+                        rows[j] = mode.row
                         counts[j] = [solver.value(count) for count in mode.counts]
         # Energy and weighted sums are rounded down from true seconds; T alone is in units that may be slightly too
         # long.
         bound = max(0.0, float(solver.best_objective_bound)) if math.isfinite(solver.best_objective_bound) else 0.0
         if self.relaxation.fits.size:
-            counts = drop_spare_nodes(counts, self.relaxation.fits, self.relaxation.wanted)
+            counts = drop_spare_nodes(counts, self.relaxation.fits[rows], self.relaxation.wanted[rows])
         return Solved(
             starts=starts,
             counts=counts,
+            rows=rows,
             optimal=status == cp_model.OPTIMAL,
             infeasible=status == cp_model.INFEASIBLE,
             bound=math.floor(bound + 1e-6) * self.objective_unit * (1 - self.unit.slack) * (1 - 1e-12),
@@ -260,6 +267,7 @@ class Model:
 
 def build(
     relaxation: Relaxation,
+    first: Ints | None = None,
     *,
     scale: float,
     horizon: float | None = None,
@@ -275,7 +283,10 @@ def build(
     Parameters
     ----------
     relaxation
-        Jobs and node classes; groups that are not open to all jobs are classes of their own.
+        The shapes of jobs, and node classes; groups that are not open to all jobs are classes of their own.
+    first
+        Where the rows of each job begin in the relaxation, and where those of the last one end: one row a shape. By
+        default each job has one.
     scale
         The approximate length of a schedule in seconds, against which the unit of time is small.
     horizon
@@ -295,27 +306,37 @@ def build(
     closing = np.array([[one.begin, one.end] for one in rules.breaks]).reshape(-1, 2) - relaxation.t0
     lags = np.array([wait.lag for wait in rules.waits])
     leaves = np.array(rules.leaves)[np.isfinite(rules.leaves)] - relaxation.t0
-    unit = time_unit([relaxation.release, relaxation.duration[relaxation.usable], closing, lags, leaves], scale)
+    held = np.array([span for of_job in rules.holds for span in of_job]).reshape(-1, 2) - relaxation.t0
+    times = [relaxation.release, relaxation.duration[relaxation.usable], closing, lags, leaves, np.maximum(held, 0.0)]
+    unit = time_unit(times, scale)
     release, duration = unit.down(relaxation.release), unit.down(relaxation.duration)
-    jobs = relaxation.tasks.size
+    first = np.arange(relaxation.tasks.size + 1) if first is None else first
+    jobs = first.size - 1
     # If each job runs alone at its slowest, all end by then: no better schedule is excluded.
     closing[:, 0] += jobs * relaxation.tick  # successive measured runs may be longer than true ones by so much
-    latest = max(int(release.max()), int(unit.down(closing).max(initial=0)), int(unit.down(leaves).max(initial=0)))
+    latest = max(int(release.max()), *(int(unit.down(part).max(initial=0)) for part in (closing, leaves, held)))
     end = latest + int(duration.max(axis=1).sum() + unit.down(lags).sum()) + 1
     end = end if horizon is None else min(end, math.ceil(horizon / unit.seconds * (1 + 1e-9)) + 1)
     last = cp.new_int_var(0, end, "T")
-    starts = [cp.new_int_var(min(int(release[j]), end), end, f"start{j}") for j in range(jobs)]
+    since = release[first[:-1]]  # the same for all shapes of a job
+    starts = [cp.new_int_var(min(int(since[j]), end), end, f"start{j}") for j in range(jobs)]
     there = presence(cp, rules, jobs)
     for j in rules.optional:
-        if release[j] > end:  # no better schedule includes it
+        if since[j] > end:  # no better schedule includes it
             cp.add(there[j] == 0)
-    modes = [_modes(cp, relaxation, duration, j, there[j]) for j in range(jobs)]
-    _schedule(cp, relaxation, starts, modes, last, _closed(cp, rules, unit.down(closing)))
+    modes: list[list[Mode]] = []
+    for j in range(jobs):
+        ways = [_modes(cp, relaxation, duration, row) for row in range(int(first[j]), int(first[j + 1]))]
+        modes.append([mode for of_shape in ways for mode in of_shape])
+        _choose_one(cp, modes[j], there[j])
+    _schedule(cp, relaxation, starts, modes, last, _closed(cp, rules, unit.down(closing)), rules.stocks)
+    _keep_held(cp, rules, relaxation, unit, starts, strict=strict)
     _let_wait(cp, rules, unit.down(lags), starts, modes, there)
     let_leave(cp, rules, relaxation, unit, starts, there, strict=strict)
     if unit.exact:
-        _order_twins(cp, relaxation, duration, release, starts, rules.tied)
-    busiest = float((relaxation.duration.max(axis=1) * relaxation.most_nodes).sum() * relaxation.extra_watts.max())
+        _order_twins(cp, relaxation, first, duration, starts, rules)
+    most = np.abs(relaxation.extra_of_jobs).max()
+    busiest = float((relaxation.duration.max(axis=1) * relaxation.most_nodes).sum() * most)
     worst = relaxation.idle_total * end * unit.seconds + busiest
     energy_unit = worst / ENERGY_STEPS if worst > 0 else 1.0
     energy = _energy(relaxation, modes, last, unit, energy_unit)
@@ -332,7 +353,7 @@ def build(
         for j in sorted(rules.optional):
             cp.add_hint(there[j], bool(hint.start[j] == hint.start[j]))
         cp.add_hint(last, math.ceil(hint.makespan / unit.seconds))
-    return Model(relaxation, unit, energy_unit, cp, starts, modes, last, energy, absent)
+    return Model(relaxation, first, unit, energy_unit, cp, starts, modes, last, energy, absent)
 
 
 def _spreads(tasks: int, caps: list[int], fits: list[int], at_most: int) -> list[tuple[int, ...]]:
@@ -360,10 +381,10 @@ def _places(relaxation: Relaxation, j: int) -> tuple[list[int], int]:
     return np.maximum(relaxation.fits[j], 1).tolist(), int(relaxation.wanted[j])
 
 
-def _modes(cp: Any, relaxation: Relaxation, duration: Ints, j: int, there: Any) -> list[Mode]:
-    """Return the ways in which a job can run: every spread of its tasks if they are few, else one per slowdown.
+def _modes(cp: Any, relaxation: Relaxation, duration: Ints, j: int) -> list[Mode]:
+    """Return the ways in which a job can run in one shape, which is row `j` of the relaxation.
 
-    With a slowdown the node counts are variables. Constraints are added: one way is chosen if the job starts.
+    They are every spread of its tasks if they are few, else one per slowdown, with node counts that are variables.
     """
     classes = relaxation.nodes.size
     caps = np.minimum(relaxation.caps[j], relaxation.nodes).tolist()
@@ -372,9 +393,8 @@ def _modes(cp: Any, relaxation: Relaxation, duration: Ints, j: int, there: Any) 
     for way in _spreads(tasks, caps, fits, MANY):
         v = max(int(relaxation.class_slowdown[c]) for c in range(classes) if way[c])
         chosen = cp.new_bool_var(f"way{j}.{len(made)}")
-        made.append(Mode(chosen, int(duration[j, v]), float(relaxation.duration[j, v]), list(way)))
+        made.append(Mode(j, chosen, int(duration[j, v]), float(relaxation.duration[j, v]), list(way)))
     if made:
-        _choose_one(cp, made, there)
         return made
     for v in np.flatnonzero(relaxation.usable[j]).tolist():
         chosen = cp.new_bool_var(f"mode{j}.{v}")
@@ -391,8 +411,7 @@ def _modes(cp: Any, relaxation: Relaxation, duration: Ints, j: int, there: Any) 
             cp.add(sum(count * fit for count, fit in zip(counts, fits, strict=True)) >= tasks * chosen)
         else:
             cp.add(sum(counts) == tasks * chosen)
-        made.append(Mode(chosen, int(duration[j, v]), float(relaxation.duration[j, v]), counts))
-    _choose_one(cp, made, there)
+        made.append(Mode(j, chosen, int(duration[j, v]), float(relaxation.duration[j, v]), counts))
     return made
 
 
@@ -432,9 +451,14 @@ def _schedule(
     modes: list[list[Mode]],
     last: Any,
     closed: list[tuple[int, Any, int]],
+    stocks: tuple[Stock, ...],
 ) -> None:
-    """Add the constraints that every job runs in one of its ways and ends by `last`, and no class exceeds its nodes."""
+    """Add the constraints that every job runs in one of its ways and ends by `last`.
+
+    Jobs exceed neither the nodes of a class nor a stock.
+    """
     classes = relaxation.nodes.size
+    shared: list[list[tuple[Any, Any]]] = [[] for _ in stocks]  # intervals, each with what is used meanwhile
     intervals: list[list[Any]] = [[] for _ in range(classes)]
     demands: list[list[Any]] = [[] for _ in range(classes)]
     work: list[list[Any]] = [[] for _ in range(classes)]
@@ -442,6 +466,12 @@ def _schedule(
         for m, mode in enumerate(ways):
             interval = cp.new_optional_fixed_size_interval_var(starts[j], mode.duration, mode.chosen, f"run{j}.{m}")
             cp.add(starts[j] + mode.duration <= last).only_enforce_if(mode.chosen)
+            for stock, uses in zip(stocks, shared, strict=True):
+                used = stock.used(j, mode.counts)
+                if not isinstance(used, int):  # a variable
+                    used, of_nodes = cp.new_int_var(0, stock.amount, f"used{j}.{m}"), used
+                    cp.add(used == of_nodes).only_enforce_if(mode.chosen)
+                uses.append((interval, used))
             for c in range(classes):
                 if isinstance(mode.counts[c], int) and mode.counts[c] == 0:
                     continue
@@ -449,6 +479,8 @@ def _schedule(
                 demands[c].append(mode.counts[c])
                 fixed = isinstance(mode.counts[c], int)
                 work[c].append(mode.duration * mode.counts[c] * (mode.chosen if fixed else 1))
+    for stock, uses in zip(stocks, shared, strict=True):
+        cp.add_cumulative([interval for interval, _ in uses], [used for _, used in uses], stock.amount)
     busy = [bool(of_class) for of_class in intervals]
     for c, interval, nodes in closed:
         intervals[c].append(interval)
@@ -459,31 +491,57 @@ def _schedule(
             cp.add(sum(work[c]) <= int(relaxation.nodes[c]) * last)  # implied, but it strengthens the solver's LP
 
 
-def _order_twins(
-    cp: Any, relaxation: Relaxation, duration: Ints, release: Ints, starts: list[Any], tied: frozenset[int]
+def _keep_held(
+    cp: Any, rules: ExactRules, relaxation: Relaxation, unit: TimeUnit, starts: list[Any], *, strict: bool
 ) -> None:
-    """Add constraints against symmetry: identical jobs start in the order of their rows, unless `tied` has them."""
+    """Constrain jobs in the model not to start while they are held.
+
+    A real start before a hold may be in the hold's first unit, or later by what the clock rounds; see `latest_starts`.
+    """
+    late = 0 if strict or (unit.exact and relaxation.tick == 0.0) else 1
+    hidden = 0.0 if strict else relaxation.tasks.size * relaxation.tick
+    for j, spans in enumerate(rules.holds):
+        for begin, end in spans:
+            first = int(unit.down(np.array(begin - relaxation.t0 + hidden))) + late
+            last = int(unit.down(np.array(end - relaxation.t0 - relaxation.tick))) - 1
+            if first <= last and last >= 0:
+                from ortools.util.python.sorted_interval_list import Domain
+
+                cp.add_linear_expression_in_domain(starts[j], Domain(first, last).complement())
+
+
+def _order_twins(
+    cp: Any, relaxation: Relaxation, first: Ints, duration: Ints, starts: list[Any], rules: ExactRules
+) -> None:
+    """Add constraints against symmetry: identical jobs start in the order of their rows, unless the rules tie them."""
+    tied = rules.tied
     twins: dict[tuple[bytes, ...], list[int]] = {}
     for j in range(len(starts)):
+        rows = slice(int(first[j]), int(first[j + 1]))
+        places = [_places(relaxation, row) for row in range(rows.start, rows.stop)]
         key = (
-            relaxation.caps[j].tobytes(),
-            duration[j].tobytes(),
-            bytes(f"{release[j]} {_places(relaxation, j)}", "ascii"),
+            relaxation.caps[rows].tobytes(),
+            duration[rows].tobytes(),
+            relaxation.release[rows].tobytes(),
+            bytes(f"{places}", "ascii"),
+            relaxation.extra_of_jobs[rows].tobytes(),
+            *(part[j].tobytes() for stock in rules.stocks for part in (stock.need, stock.per_node)),
         )
         if j not in tied:
             twins.setdefault(key, []).append(j)
-    for rows in twins.values():
-        for a, b in pairwise(rows):
+    for alike in twins.values():
+        for a, b in pairwise(alike):
             cp.add(starts[a] <= starts[b])
 
 
 def _energy(relaxation: Relaxation, modes: list[list[Mode]], last: Any, unit: TimeUnit, energy_unit: float) -> Any:
     """Return the energy as an expression in units of `energy_unit`, every coefficient rounded down (eq. 1.8)."""
     total = math.floor(relaxation.idle_total * unit.truth(1.0) / energy_unit) * last
+    watts = relaxation.extra_of_jobs
     for ways in modes:
         for mode in ways:
             for c, count in enumerate(mode.counts):
-                price = float(relaxation.extra_watts[c]) * mode.truth / energy_unit
+                price = float(watts[mode.row, c]) * mode.truth / energy_unit
                 if isinstance(count, int):
                     total = total + math.floor(price * count) * mode.chosen if count else total
                 else:

@@ -1,6 +1,7 @@
 """Optimal schedules of small problems by constraint programming, with a bound that proves them.
 
-The model covers known maintenance, jobs that wait for others or follow them, and jobs that leave, but not contention.
+The model covers known maintenance, jobs that wait for others or follow them, jobs that leave or are held, pools,
+limits, and jobs' own watts, but not contention.
 Its bound holds for every schedule; the schedule found is then run with contention.
 """
 
@@ -88,7 +89,7 @@ class ExactSolver:
     def _built(self, best: Schedule, horizon: float | None, *, strict: bool) -> Model:
         task = self.task
         absent = left_out(best) if task.rules.optional else None
-        return build(task.relaxation, scale=task.scale(best), horizon=horizon, hint=best, rules=task.rules,
+        return build(task.relaxation, task.first, scale=task.scale(best), horizon=horizon, hint=best, rules=task.rules,
                      absent_at_most=absent, strict=strict)  # fmt: skip
 
     def _answer(self, model: Model, best: Schedule) -> tuple[Solved, Schedule, bool]:
@@ -262,7 +263,7 @@ def exact(
     makespan, energy = task.known(left_out(best))
     # A better schedule costs less than the best known one, and each second of T costs at least `per_second`.
     per_second = chosen[0] + chosen[1] * task.relaxation.idle_total
-    horizon = cost(best, chosen) / per_second if per_second > 0 else None
+    horizon = (cost(best, chosen) + chosen[1] * task.saved()) / per_second if per_second > 0 else None
     best, found = solver.cheapest(best, horizon, makespan)
     value = cost(best, chosen)
     bound = max(chosen[0] * makespan + chosen[1] * energy, found - hidden_by_clock(task.relaxation, chosen))
@@ -331,7 +332,7 @@ def exact_front(
     within: int | None = None
     while len(rows) < points:
         model = build(
-            task.relaxation, scale=scale, rules=task.rules, makespan_at_most=within, absent_at_most=absent
+            task.relaxation, task.first, scale=scale, rules=task.rules, makespan_at_most=within, absent_at_most=absent
         )
         model.minimise(0.0, 1.0)
         thrifty = model.solve(seconds=seconds, workers=workers, seed=seed)
@@ -340,8 +341,8 @@ def exact_front(
         if not thrifty.optimal:
             break
         model = build(
-            task.relaxation, scale=scale, rules=task.rules, makespan_at_most=within, energy_at_most=thrifty.energy,
-            absent_at_most=absent,
+            task.relaxation, task.first, scale=scale, rules=task.rules, makespan_at_most=within,
+            energy_at_most=thrifty.energy, absent_at_most=absent,
         )  # fmt: skip
         model.minimise(1.0, 0.0)
         short = model.solve(seconds=seconds, workers=workers, seed=seed)

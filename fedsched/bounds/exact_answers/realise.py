@@ -125,12 +125,16 @@ def _shifted(
         until = rules.leaves_at(j)
         now = max(last, relaxation.t0 + relaxation.release[j], *(wait.over(start, finish) for wait in rules.of_job(j)))
         running = [i for i in running if finish[i] > last]
-        while class_counts[j].any() and now < until:
+        while class_counts[j].any() and (now := rules.held_until(j, now)) < until:
             used = relaxation.class_slowdown[class_counts[j] > 0].max()
             end = max(now + float(relaxation.duration[j, used]), np.nextafter(now, np.inf))
             still = [i for i in running if finish[i] > now]
             free = nodes - counts[still].sum(axis=0)
-            if _is_free(class_counts[j], free, class_of, rules.breaks, counts, finish, still, now, end):
+            room = all(
+                sum(stock.used(i, class_counts[i].tolist()) for i in (*still, j)) <= stock.amount
+                for stock in rules.stocks
+            )
+            if room and _is_free(class_counts[j], free, class_of, rules.breaks, counts, finish, still, now, end):
                 break
             now = min([finish[i] for i in still] + [one.end for one in rules.breaks if one.end > now])
         else:

@@ -1,10 +1,11 @@
-"""The exact model's rules besides jobs and nodes: known maintenance, waits between jobs, and jobs that may leave."""
+"""The exact model's rules besides jobs and nodes: maintenance, waits between jobs, jobs that leave, holds, stocks."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,10 +13,11 @@ from fedsched.bounds.lower.downtime_losses import closed_steps
 from fedsched.engine.numbers import Awaits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from fedsched.bounds.lower.relaxation import Floats, Ints, Relaxation
-    from fedsched.engine.arrays.structs import Calendar, Precedence, Problem
+    from fedsched.engine.arrays.structs import Calendar, Pools, Precedence, Problem
+    from fedsched.model.machine.counters import Counters
 
 
 class Break(NamedTuple):
@@ -43,19 +45,42 @@ class Wait(NamedTuple):
         return (start if self.at_start else finish).get(self.on, math.inf) + self.lag
 
 
-@dataclass(frozen=True, slots=True)
+class Stock(NamedTuple):
+    """An amount that running jobs share besides nodes: a pool, or what a limit lets its jobs use together."""
+
+    amount: int
+    need: Ints  # per job, whatever nodes it runs on
+    per_node: Ints  # job × class: what it needs for each node besides; no columns if no stock counts nodes
+
+    def used(self, job: int, counts: Sequence[Any]) -> Any:
+        """Return how much of it a job needs on these nodes of each class, which may be variables of a model."""
+        by_nodes = zip(self.per_node[job].tolist(), counts, strict=False)
+        return int(self.need[job]) + sum(each * count for each, count in by_nodes if each)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ExactRules:
-    """The closures of every class, the waits between jobs, when jobs leave, and which jobs never start."""
+    """The closures of every class, the waits between jobs, when jobs leave or are held, and which jobs never start."""
 
     breaks: tuple[Break, ...] = ()
     waits: tuple[Wait, ...] = ()
     leaves: tuple[float, ...] = ()  # per job, the time at which it leaves unless it has started; empty if no job leaves
     barred: frozenset[int] = frozenset()  # jobs that never start
+    holds: tuple[tuple[tuple[float, float], ...], ...] = ()  # per job: from when until when it is held
+    stocks: tuple[Stock, ...] = ()
 
     @property
     def tied(self) -> frozenset[int]:
-        """Return the rows of the jobs that wait, are waited for or may never start: they are not interchangeable."""
-        return self.optional | {row for wait in self.waits for row in (wait.job, wait.on)}
+        """Return the rows of the jobs that are not interchangeable.
+
+        They wait, are waited for, are held at some time, or may never start.
+        """
+        held = {row for row, of_job in enumerate(self.holds) if of_job}
+        return self.optional | held | {row for wait in self.waits for row in (wait.job, wait.on)}
+
+    def held_until(self, row: int, time: float) -> float:
+        """Return the end of the hold of a job that covers a time, or the time if there is none."""
+        return next((end for begin, end in (self.holds[row] if self.holds else ()) if begin <= time < end), time)
 
     @property
     def optional(self) -> frozenset[int]:
@@ -82,11 +107,12 @@ class ExactRules:
         return (wait for wait in self.waits if wait.job == row)
 
 
-def rules_of(problem: Problem, relaxation: Relaxation) -> ExactRules:
-    """Return the closures, waits, leaving jobs and never-starting jobs of a problem as ExactRules."""
+def rules_of(problem: Problem, relaxation: Relaxation, counters: Counters) -> ExactRules:
+    """Return the closures, waits, leaving and held jobs, pools and limits of a problem as ExactRules."""
     if problem.extras is None:
         return ExactRules()
-    precedence = problem.extras.precedence
+    precedence, held = problem.extras.precedence, problem.extras.holds
+    spans = list(zip(held.begin.tolist(), held.end.tolist(), strict=True))
     leaves = np.full(problem.submit.size, np.inf)
     leaves[problem.extras.cancellations.job] = problem.extras.cancellations.time
     return ExactRules(
@@ -94,7 +120,30 @@ def rules_of(problem: Problem, relaxation: Relaxation) -> ExactRules:
         tuple(_waits(precedence)),
         tuple(leaves.tolist()) if np.isfinite(leaves).any() else (),
         frozenset([*_barred(precedence), *_too_late(problem, leaves).tolist()]),
+        tuple(tuple(spans[begin:end]) for begin, end in pairwise(held.first.tolist())),
+        (*_pools(problem.extras.pools), *_limits(counters, relaxation, problem.submit.size)),
     )
+
+
+def _pools(pools: Pools) -> Iterator[Stock]:
+    none = np.zeros((len(pools.need), 0), dtype=np.int64)
+    for p, amount in enumerate(pools.amount.tolist()):
+        if pools.need[:, p].any():
+            yield Stock(amount, pools.need[:, p], none)
+
+
+def _limits(counters: Counters, relaxation: Relaxation, jobs: int) -> Iterator[Stock]:
+    # Where an amount depends on the nodes, their groups are classes of their own.
+    classes = relaxation.nodes.size
+    for c, amount in enumerate(counters.amount.tolist()):
+        mine = counters.counter == c
+        fixed, by_nodes = mine & (counters.row < 0), mine & (counters.row >= 0)
+        need, per_node = np.zeros(jobs, dtype=np.int64), np.zeros((jobs, classes if by_nodes.any() else 0), np.int64)
+        need[counters.job[fixed]] = counters.weight[fixed]
+        if by_nodes.any():
+            of_class = counters.of_node[:, np.argsort(relaxation.group_class)]
+            per_node[counters.job[by_nodes]] = of_class[counters.row[by_nodes]]
+        yield Stock(amount, need, per_node)
 
 
 def _breaks(calendar: Calendar, nodes: Ints, relaxation: Relaxation) -> Iterator[Break]:

@@ -10,18 +10,22 @@ import numpy as np
 from fedsched.bounds.exact_answers.realise import heuristic_starts, true_schedule
 from fedsched.bounds.exact_answers.rules import rules_of
 from fedsched.bounds.lower.lower_bounds import lower_bounds
-from fedsched.bounds.lower.relaxation import relax
+from fedsched.bounds.lower.relaxation import relax, with_true_watts
 from fedsched.bounds.lower.time_grid import start_delays_of
 from fedsched.core.errors import InfeasibleError, MissingExtraError, TraceError
 from fedsched.core.text import counted
 from fedsched.core.values import is_number, origin, seed_of, whole
 from fedsched.engine.compatibility import Use, refuse
+from fedsched.engine.pack.choices import possible_shapes, refuse_open_sizes
 from fedsched.engine.pack.node_caps import caps_table
 from fedsched.engine.pack.problem import pack
 from fedsched.model.constraints.dependencies import End, ends_of, replace_singletons
 from fedsched.model.jobs.admission import count_in_nodes, with_default_times
+from fedsched.model.jobs.alternatives import may_change_gear
 from fedsched.model.jobs.log import CANCELLED, DONE, FAILED, LogColumns
-from fedsched.model.jobs.shaping import with_chosen_shapes
+from fedsched.model.jobs.shaping import with_chosen_shapes, with_shapes
+from fedsched.model.machine.counters import counters_of
+from fedsched.model.power.watts import have_own_watts
 from fedsched.model.reading import CLAIRVOYANT, Reading
 
 if TYPE_CHECKING:
@@ -29,7 +33,10 @@ if TYPE_CHECKING:
 
     from fedsched.bounds.exact_answers.cp_sat_model import Solved
     from fedsched.bounds.exact_answers.rules import ExactRules
-    from fedsched.bounds.lower.relaxation import Relaxation
+    from fedsched.bounds.lower.relaxation import Ints, Relaxation
+    from fedsched.bounds.lower.time_grid import StartDelays
+    from fedsched.engine.arrays.structs import Problem
+    from fedsched.engine.pack.choices import Possible
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
     from fedsched.model.schedule.schedule import Schedule
@@ -40,7 +47,11 @@ STATUS = {End.WELL: DONE, End.BADLY: FAILED, End.CANCELLED: CANCELLED}  # in a l
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """A problem for the exact model: `given` are the user's jobs, `workload` the same jobs with planned run times."""
+    """A problem for the exact model: `given` are the user's jobs, `workload` the same jobs with planned run times.
+
+    The relaxation has a row for each shape that a job may have, its present one first: `first` says where the rows of
+    each job begin, and `shapes` are the shapes by row.
+    """
 
     given: Workload
     workload: Workload
@@ -49,15 +60,22 @@ class Task:
     caps: NDArray[np.int64] | None
     relaxation: Relaxation
     rules: ExactRules
+    first: Ints
+    shapes: Possible | None = None  # None: each job has one
 
     def realised(self, solved: Solved) -> Schedule:
         """Return the schedule in true times that follows from the solver's answer."""
         assert solved.starts is not None
-        return true_schedule(self.workload, self.federation, self.relaxation, solved.starts, solved.counts, self.rules)
+        workload, relaxation = self.workload, self.relaxation
+        if self.shapes is not None:
+            shaped = with_shapes(self.given, self.federation, self.shapes.which[solved.rows])
+            workload, relaxation = _with_planned_times(shaped, self.reading), relaxation.take(solved.rows)
+        return true_schedule(workload, self.federation, relaxation, solved.starts, solved.counts, self.rules)
 
     def heuristics(self) -> list[Schedule]:
         """Return schedules of list heuristics, for the solver to start from."""
-        return heuristic_starts(self.workload, self.federation, self.relaxation, self.caps)
+        present = self.relaxation if self.shapes is None else self.relaxation.take(self.first[:-1])
+        return heuristic_starts(self.workload, self.federation, present, self.caps)
 
     def rank(self, schedule: Schedule, weights: tuple[float, float]) -> tuple[int, float]:
         """Return the key that compares schedules: the number of jobs without a start, then the weighted cost."""
@@ -66,6 +84,12 @@ class Task:
     def scale(self, schedule: Schedule) -> float:
         """Return the approximate length of a schedule in seconds; above 0 even if no job starts."""
         return schedule.makespan or float(self.relaxation.longest.max())
+
+    def saved(self) -> float:
+        """Return the most joules by which jobs may draw less than idle nodes, in all."""
+        relaxation = self.relaxation
+        below = np.maximum(-relaxation.extra_of_jobs, 0.0).max(axis=1)
+        return float((below * relaxation.duration.max(axis=1) * relaxation.most_nodes).sum())
 
     def known(self, absent: int) -> tuple[float, float]:
         """Return lower bounds on makespan and energy of schedules in which at most `absent` jobs never start."""
@@ -116,7 +140,12 @@ def task_of(
     given, workload = workload, count_in_nodes(with_default_times(workload, federation), federation)
     refuse("exact", Use(workload, federation, reading, float(workload.submit.min()) if t0 is None else t0))
     workload = with_chosen_shapes(workload, federation, reading)
-    runtime = reading.planned(workload)
+    if reading.is_free(workload):
+        refuse("shapes by plans", Use(workload, federation, reading))
+        refuse_open_sizes("exact", workload, federation)
+    geared = reading.is_free(workload) and may_change_gear(workload)
+    if geared or have_own_watts(workload):  # more nodes than a job needs may draw less
+        refuse("bounds of costs", Use(workload, federation))
     problem = pack(workload, federation, reading=reading, t0=t0)
     limits = caps_table(workload, federation, caps)
     if problem.arrival.size < len(workload):
@@ -127,12 +156,43 @@ def task_of(
         )
     leaving = workload.cancel_at is not None
     delays = start_delays_of(workload, federation, problem.t0)
-    relaxation = relax(
-        problem, limits, workload.id, runtime=runtime, separate=True, with_leaving=leaving, delays=delays
-    )
+    own, shapes, first = _with_planned_times(workload, reading), None, np.arange(len(workload) + 1)
+    if reading.is_free(workload):
+        shapes = possible_shapes(workload, federation, caps, t0=problem.t0)
+        given, first = workload, shapes.first
+        relaxation = _of_shapes(problem, shapes, workload.id, federation, reading, delays)
+    else:
+        runtime = reading.planned(workload)
+        relaxation = relax(
+            problem, limits, workload.id, runtime=runtime, separate=True, with_leaving=leaving, delays=delays
+        )
+        relaxation = with_true_watts(relaxation, problem)
+    rules = rules_of(problem, relaxation, counters_of(workload, federation))
+    return Task(given, own, federation, reading, caps, relaxation, rules, first, shapes)
+
+
+def _with_planned_times(workload: Workload, reading: Reading) -> Workload:
+    """Return the jobs in their present shapes, which run as long as planned, with all that others wait for."""
+    runtime = reading.planned(workload)
     own = replace(workload, runtime=runtime, after=replace_singletons(workload), alternatives=None)
-    own = _ending_as(own, ends_of(workload, reading))
-    return Task(given, own, federation, reading, caps, relaxation, rules_of(problem, relaxation))
+    return _ending_as(own, ends_of(workload, reading))
+
+
+def _of_shapes(
+    problem: Problem, shapes: Possible, ids: Ints, federation: Federation, reading: Reading, delays: StartDelays
+) -> Relaxation:
+    """Return the relaxation with a row for each shape; jobs are released by their submits and earliest starts alone.
+
+    The model adds waits and downtimes, which depend on the shapes.
+    """
+    alone = replace(shapes.each, cancel_at=None, held=None, feedback=None)
+    each = pack(alone, federation, reading=reading, t0=problem.t0)
+    limits, runtime = (shapes.caps, shapes.row_of), reading.planned(alone)
+    relaxation = relax(each, limits, ids[shapes.owner], runtime=runtime, separate=True, delays=delays)
+    since = np.where(np.isinf(problem.submit), problem.t0, np.maximum(problem.submit, problem.t0))
+    if problem.extras is not None and problem.extras.precedence.earliest.size:
+        since = np.maximum(since, problem.extras.precedence.earliest)
+    return with_true_watts(replace(relaxation, release=(since - problem.t0)[shapes.owner]), each)
 
 
 def _ending_as(workload: Workload, ends: NDArray[np.int64]) -> Workload:

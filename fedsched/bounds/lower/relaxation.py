@@ -154,6 +154,11 @@ class Relaxation:
         return self.busy_watts - self.idle_watts
 
     @property
+    def extra_of_jobs(self) -> Floats:
+        """Return the watts by which each job makes a node of every class draw more than an idle one, job × class."""
+        return self.extra_watts + (self.more_watts if self.more_watts.size else np.zeros((self.tasks.size, 1)))
+
+    @property
     def idle_total(self) -> float:
         """Return the watts of the whole federation if all nodes idle."""
         return float(self.idle_watts @ self.nodes)
@@ -395,8 +400,21 @@ def hidden_by_clock(relaxation: Relaxation, weights: tuple[float, float]) -> flo
     tick later for each job.
     """
     jobs = relaxation.tasks.size
-    busier = float(relaxation.most_nodes.sum() * relaxation.extra_watts.max(initial=0.0))
+    busier = float(relaxation.most_nodes.sum() * np.abs(relaxation.extra_of_jobs).max(initial=0.0))
     return relaxation.tick * (weights[0] * jobs + weights[1] * (relaxation.idle_total * jobs + busier))
+
+
+def with_true_watts(relaxation: Relaxation, problem: Problem) -> Relaxation:
+    """Return the relaxation with each class's own idle watts, and jobs' watts beyond its busy watts.
+
+    Bounds take the least watts of any job instead; energy can then be summed exactly.
+    """
+    if not problem.watts.size:
+        return relaxation
+    group = np.unique(relaxation.group_class, return_index=True)[1]  # one of each class
+    busy = np.array(problem.groups.busy_watts)[group]
+    more = problem.watts[:, group] - busy
+    return replace(relaxation, busy_watts=busy, idle_watts=np.array(problem.groups.idle_watts)[group], more_watts=more)
 
 
 def least_watts(watts: Floats, busy: Floats, idle: Floats) -> tuple[Floats, Floats, Floats]:

@@ -186,9 +186,12 @@ def run(problem: Problem, plan: Plan, state: State, limit: int, until: float) ->
             if time > until:
                 return Status.PAUSED
             take_events(problem, plan, state, time)
-            if counter[Counter.ASKS] == 1 and state.queue.tasks[1] <= counter[Counter.FREE]:
-                counter[Counter.PASS_DUE] = 1
-                return Status.ASKED
+            if counter[Counter.ASKS] == 1:
+                if problem.same_time == SameTime.SEQUENTIAL:
+                    release_pending(problem, state)  # plans see what the pass sees
+                if state.queue.tasks[1] <= counter[Counter.FREE]:
+                    counter[Counter.PASS_DUE] = 1
+                    return Status.ASKED
         counter[Counter.PASS_DUE] = 0
         _dispatch(problem, plan, state)
         update_rates(problem, state)

@@ -64,8 +64,12 @@ def set_running(state: State, rows: Ints, running: RunningJobs) -> None:
 
 
 def running_in(state: State) -> RunningJobs:
-    """Return the jobs that run in a state, in start order, with their nodes and what is left of them."""
+    """Return the jobs that run in a state, in start order, with their nodes and what is left of them.
+
+    Jobs that are about to finish, and whose nodes count as free already, do not run [3].
+    """
     rows = np.sort(state.heap.job[: int(state.counter[Counter.RUNNING])])
+    rows = rows[state.ends.released[rows] == 0]
     rows = rows[np.argsort(state.heap.sequence[rows])]
     columns = {name: getattr(state, name)[rows] for name in OF_STATE}
     rates = {name: getattr(state.rates, name)[rows] for name in OF_RATES}

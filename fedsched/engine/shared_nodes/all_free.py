@@ -91,4 +91,5 @@ def take_up(state: State, sharing: Sharing, work: Work) -> None:
     open_all(sharing, work.now)
     counted.open_all(sharing, work)
     for place in range(state.counter[Counter.RUNNING]):
-        hold_again(sharing, work, state.heap.job[place])
+        if state.ends.released[state.heap.job[place]] == 0:
+            hold_again(sharing, work, state.heap.job[place])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.engine.arrays.new_state import new_state
-from fedsched.engine.codes import Dispatch, Placement, needs_of
+from fedsched.engine.codes import Dispatch, Placement, SameTime, needs_of
 from fedsched.engine.loop.event_loop import begin, run
 from fedsched.engine.optional_features.moldable import in_each_shape
 from fedsched.engine.orders import order_at_begin
@@ -106,8 +106,8 @@ class Instant(PackedProblem):
 def seen_now(run: Simulation, waiting: Ints) -> tuple[Ints, Problem, RunningJobs]:
     """Return the rows of the waiting and then the running jobs, the problem as known now, and the running jobs' state.
 
-    Run times are estimates. A job that has outrun its estimate is expected to overrun as long again, and at least
-    60 s.
+    Run times are estimates, and plans handle whole instants. A job that has outrun its estimate is expected to overrun
+    as long again, and at least 60 s.
     """
     now, whole = run.time, run.problem
     running = run.running()
@@ -122,6 +122,7 @@ def seen_now(run: Simulation, waiting: Ints) -> tuple[Ints, Problem, RunningJobs
         arrival_rank=np.arange(jobs),
         running=np.arange(count, jobs),
         t0=now,
+        same_time=int(SameTime.BATCH),
         extras=extras_of(whole, rows, now),
         sharing=None,
     )

@@ -303,10 +303,8 @@ def test_wrong_options_are_refused(options: dict[str, Any], error: type[Exceptio
 
 
 def test_what_does_not_go_with_it_is_refused() -> None:
-    """Tests that the sequential reading and a placement beside the policy are refused with a cure."""
+    """Tests that a placement beside the policy is refused with a cure."""
     workload = crowd(5, 0)
-    with pytest.raises(ValueError, match="same_time='batch'"):
-        fs.simulate(workload, EIGHT, Rolling(), same_time="sequential")
     with pytest.raises(ValueError, match="chooses its placement"):
         fs.simulate(workload, EIGHT, Rolling(), placement="single")
 
