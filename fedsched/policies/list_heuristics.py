@@ -67,7 +67,7 @@ class Cores(NamedTuple):
 
     of_node: Ints  # per group: of one of its nodes
     of_job: Ints  # per job: of all of its tasks
-    open: NDArray[np.bool_]  # jobs × groups: whether the job may run there
+    limit: Ints  # jobs × groups: the most cores that a job may use
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ class _Mapper:
         self.groups_of = [np.flatnonzero(self.cluster_of == k) for k in range(len(federation.clusters))]
         self.uneven = are_uneven(workload) & (cores is None)
         self.fits = counted_tasks_per_node(workload, federation) if self.uneven.any() else None  # tasks to a node [76]
-        self.limit = self._limits(federation, caps) if cores is None else np.where(cores.open, self.nodes, 0)
+        self.limit = self._limits(federation, caps) if cores is None else cores.limit
         shape = (len(workload), len(groups))
         self.result = Assignment(
             order=np.arange(len(workload)),

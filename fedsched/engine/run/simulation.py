@@ -33,7 +33,6 @@ from fedsched.model.jobs.shaping import with_shapes
 from fedsched.model.jobs.uneven import are_uneven, counted_tasks, counted_tasks_per_node
 from fedsched.model.machine.counters import limit_exceeded_alone
 from fedsched.model.power.power_cap import is_capped
-from fedsched.model.power.switching import is_switching
 from fedsched.model.schedule.integrals import Integrals
 from fedsched.model.schedule.lost import LostRuns
 from fedsched.model.schedule.promises import Promises
@@ -152,7 +151,7 @@ def start_of(
     if running is None:
         return t0
     refuse_foreign_running(noun, running, workload, federation, shared=shared)
-    if is_switching(federation.power) and (late := np.flatnonzero(running.start > running.time)).size:
+    if (late := np.flatnonzero(running.start > running.time)).size:
         raise InfeasibleError(
             f"Job {workload.id[running.rows[late[0]]]}: its nodes still boot as the run begins, at {running.time:g} s; "
             "begin at a time at which no job waits for boots."

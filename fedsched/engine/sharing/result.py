@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fedsched.core.errors import ScheduleError
+from fedsched.engine.pack.node_caps import checked_caps
 from fedsched.model.jobs.layout import layout_of
 from fedsched.model.power.watts import extra_joules, have_own_watts, shared_node_measures, watts_of
 from fedsched.model.schedule.integrals import NOT_KNOWN
@@ -167,6 +168,8 @@ class SharedSchedule(Schedule):
         """Return all violations of the model by the schedule, one line each; `caps` are in tasks."""
         from fedsched.model.verify.shared_nodes_check import violations
 
+        if caps is not None:  # of the groups as downtimes of a number of nodes divide them
+            caps = checked_caps(caps, len(self), len(self.federation.groups))
         return violations(self, self.use, self.lost_use, tolerance=tolerance, caps=caps, claimed=claimed)
 
     def _known(self) -> Played:

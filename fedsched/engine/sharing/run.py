@@ -83,7 +83,7 @@ class SharedRun(Simulation):
     def consult(self, planner: Planner, *, jobs: int) -> None:
         """Register a planner: see `Simulation.consult`."""
         empty = Trials(self.problem, self.nodes, self.state.shortest)
-        self._limits = empty.rooms()
+        self._limits = np.minimum(empty.rooms(), self.plan.caps[self._own_row])
         self._placements = empty.placements(self._limits)
         self._leaf = np.array(self.nodes.leaf)
         self.problem = self.problem._replace(sharing=self.nodes._replace(leaf=read_only(self._leaf)))
@@ -149,10 +149,15 @@ def prepared(
     *,
     caps: Ints | None = None,
     as_known: bool = False,
+    look: Callable[[], None] | None = None,
 ) -> SharedRun:
-    """Return the run of a policy on shared nodes, at its begin; all downtimes of the federation name their nodes."""
+    """Return the run of a policy on shared nodes, at its begin; all downtimes of the federation name their nodes.
+
+    `look` is called before a list heuristic binds each job; an exception that it raises ends the call.
+    """
     if isinstance(policy, ListHeuristic):
-        rules = bound_to_groups(policy, workload, federation, sharing, reading, caps=caps, t0=t0, running=running)
+        more: dict[str, Any] = {"caps": caps, "t0": t0, "running": running, "look": look}
+        rules = bound_to_groups(policy, workload, federation, sharing, reading, **more)
     else:
         rules = policy.rules(reading.seen(workload), federation)
     apart = isinstance(policy, OnlinePolicy) and len(federation.groups) > 1

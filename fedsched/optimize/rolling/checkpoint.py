@@ -244,5 +244,6 @@ def _restore_allocations(run: SharedRun, found: dict[str, Ints]) -> None:
 
 def _sharing_key(run: SharedRun) -> tuple[object, ...]:
     """Return what distinguishes runs on shared nodes besides their problems, for the checkpoint's key."""
-    one = run.nodes
-    return (*one.nodes, *one.kinds, *one.counted, np.array([one.gpu, one.choice, one.reservation]))
+    one, held = run.nodes, run.running().held
+    assert held is not None
+    return (*held, *one.nodes, *one.kinds, *one.counted, np.array([one.gpu, one.choice, one.reservation]))

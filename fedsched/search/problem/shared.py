@@ -326,6 +326,7 @@ class SharedProblem(SharedRows, SearchProblem):
             self.running,
             caps=caps,
             as_known=self._truth is not None,
+            look=None if progress is None else partial(progress, 0, len(self.workload)),
         )
 
 

@@ -10,6 +10,7 @@ from support.sharing_cases import case
 from support.tiers import tries
 
 import fedsched as fs
+from fedsched.core.errors import InfeasibleError
 from fedsched.engine.sharing.binding import bound_to_groups
 from fedsched.policies.list_heuristics import HEURISTICS, assign
 
@@ -63,3 +64,25 @@ def test_who_fits_on_no_chosen_group_is_not_bound() -> None:
     schedule = fs.simulate(jobs, machine, "mct", sharing="first")
     assert schedule.start.tolist() == [0.0]
     assert schedule.counts.tolist() == [[1, 1]]
+
+
+def in_two(*groups: fs.NodeGroup, **others: object) -> fs.Federation:
+    """Return a federation of clusters a and b with these groups."""
+    clusters = tuple(fs.Cluster(name, (group,)) for name, group in zip("ab", groups, strict=True))
+    return fs.Federation(clusters, **others)
+
+
+def test_bindings_leave_what_caps_allow() -> None:
+    """A job whose caps split it over both clusters, or whose nodes are counted, runs as under other policies."""
+    jobs = fs.Workload(submit=[0, 0, 0], tasks=[4, 4, 2], runtime=[10, 20, 30])
+    caps = np.full((3, 2), 2)
+    machine = in_two(fs.NodeGroup(3, resources={"cpu": 2}), fs.NodeGroup(3, 2.0, resources={"cpu": 2}))
+    schedule = fs.simulate(jobs, machine, "min-min", sharing="first", caps=caps)
+    schedule.verify(caps=caps, claimed=schedule.metrics())
+    with pytest.raises(InfeasibleError, match="Job 1: 4 tasks of cpu 1 do not fit on the nodes that it may use"):
+        fs.simulate(jobs, machine, "min-min", sharing="first", caps=np.full((3, 2), 1))
+    few = fs.Partition("p", {"a": "all", "b": "all"}, max_nodes=2, default=True)
+    narrow = in_two(fs.NodeGroup(1, resources={"cpu": 4}), fs.NodeGroup(4, resources={"cpu": 1}), partitions=(few,))
+    wide = jobs.take(np.array([0, 1]))
+    found = [fs.simulate(wide, narrow, policy, sharing="first").start.tolist() for policy in ("easy", "min-min")]
+    assert found[0] == found[1]

@@ -18,6 +18,7 @@ from fedsched.io.checkpoint_file import DIGEST
 from fedsched.io.trees import pack, unpack
 from fedsched.optimize.rolling import checkpoint
 from fedsched.optimize.rolling.planner import RollingPlanner
+from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -188,3 +189,26 @@ def test_plans_see_what_closes() -> None:
     schedule.verify(claimed=schedule.metrics())
     assert sorted(schedule.start[1:].tolist()) in ([0, 2], [0, 3])
     assert schedule.start[0] == 20
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_plans_keep_to_caps(seed: int) -> None:
+    """Rolling plans give no job more tasks on a group than the run's caps allow."""
+    drawn = np.random.default_rng(seed)
+    clusters = tuple(fs.Cluster(name, (fs.NodeGroup(3, resources={"cpu": 2}),)) for name in "ab")
+    jobs = fs.Workload(submit=[0] * 6, tasks=[4] * 6, runtime=drawn.integers(10, 80, 6))
+    caps = np.full((6, 2), 2)
+    rolling = fs.Rolling(method="ga", evaluations=40, window=5)
+    fs.simulate(jobs, fs.Federation(clusters), rolling, sharing="first", caps=caps).verify(caps=caps)
+
+
+def test_a_checkpoint_is_of_the_nodes_that_running_jobs_hold(tmp_path: Path) -> None:
+    """A run whose running jobs hold other nodes does not go on from the file."""
+    site = fs.Federation((fs.Cluster("s", (fs.NodeGroup(3, resources={"cpu": 2}),)),))
+    jobs = fs.Workload(submit=[0, 0, 1, 1, 1], tasks=[1, 1, 2, 1, 2], runtime=[50, 60, 5, 6, 7])
+    policy = fs.Rolling(method="ga", evaluations=20, checkpoint=tmp_path / "rolling")
+    begun = [prepare(jobs, site, sharing=choice).advance(until=0.0) for choice in ("first", "least_loaded")]
+    together, apart = (run.running() for run in begun)
+    fs.simulate(jobs, site, policy, sharing="pack", running=together)
+    with pytest.raises(FedschedError, match="checkpoint of another run"):
+        fs.simulate(jobs, site, policy, sharing="pack", running=apart)
