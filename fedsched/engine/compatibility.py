@@ -386,16 +386,9 @@ def placements_on(place: str) -> tuple[str, ...]:
 
 
 def _other(place: str, feature: str) -> str:
-    """Return a cure: "take", and the dispatch or placement rules that are supported instead.
-
-    It is '' if neither the place nor the feature is a dispatch or placement rule.
-    """
+    """Return a cure: "take", and the dispatch or placement rules that are supported instead; "" for other features."""
     for kind, names in (("dispatch", DISPATCH), ("placement", PLACEMENTS)):
-        if place.startswith(f"{kind} "):
-            able = [one for one in names if supports(f"{kind} {one}", feature)]
-        elif feature.startswith(f"{kind} "):
+        if feature.startswith(f"{kind} "):
             able = [one for one in names if supports(place, f"{kind} {one}")]
-        else:
-            continue
-        return f"take {kind} {', '.join(able[:-1])} or {able[-1]}"
+            return f"take {kind} {', '.join(able[:-1])} or {able[-1]}"
     return ""

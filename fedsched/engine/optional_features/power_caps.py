@@ -378,14 +378,20 @@ def may_start(extras: Extras | None, extra_state: ExtraState | None, tasks: int,
     """Return whether caps on all nodes may leave enough now, beside what is planned, for `tasks` nodes of a job."""
     if extras is None or extra_state is None:
         return True
-    caps = extras.ceilings
+    if extras.ceilings.period.size == 0:
+        return True
+    planned, pools = extra_state.pools.planned, extra_state.pools.free.size
+    return _may_start(extras.ceilings, extra_state.beneath, planned, pools, tasks, j)
+
+
+@part
+def _may_start(caps: PowerCaps, cap_state: PowerCapState, planned: Ints, pools: int, tasks: int, j: int) -> bool:
     for c in range(caps.period.size):
         if _covers_all(caps, c):
             least = caps.need[j, 0]
             for g in range(1, caps.need.shape[1]):
                 least = min(least, caps.need[j, g])
-            left = _left_after(caps, c, extra_state.beneath.step[c])
-            if tasks * least > left - extra_state.pools.planned[extra_state.pools.free.size + c, 0]:
+            if tasks * least > _left_after(caps, c, cap_state.step[c]) - planned[pools + c, 0]:
                 return False
     return True
 

@@ -411,8 +411,11 @@ def _fits_with_boots(
     # Whether a job that takes its nodes of the only group now keeps them until its end, after their boots.
     if extras is None or extra_state is None:
         return True
-    if not power_states.is_saved(extras):
-        return True
+    return not power_states.is_saved(extras) or _fits_after_boots(extras, extra_state, problem, state, j)
+
+
+@part
+def _fits_after_boots(extras: Extras, extra_state: ExtraState, problem: Problem, state: State, j: int) -> bool:
     profile, rows = state.profile, state.counter[Counter.BREAKPOINTS]
     end = planned_end(problem, state, j, state.clock[Clock.NOW])
     if first_without(profile, NOW + 1, rows, problem.tasks[j], end) < rows:
