@@ -234,6 +234,7 @@ _NO_WATTS = "it does not count watts"
 _OPEN = "they change with the shapes"
 _MISSED = "a job may miss its reservation, and plans that lack jobs cannot be compared"
 _NOT_MODELLED = "not modelled there"
+_OF_THE_LOG = "their times are kept in one table of the whole log, which parts of it cannot be cut from"
 _NO_SIZES = "how many nodes they take is not known before they are placed"
 
 PLACES = {
@@ -321,10 +322,10 @@ REFUSED: dict[str, dict[str, str]] = {
     "bounds of shapes": {"killed predecessors": _OPEN},
     "bounds of costs": {"uneven jobs": _NO_SIZES},
     "stretches": {
-        **dict.fromkeys(
-            ("conditions and begins", "cancellations", "feedback", "limits"), "it may depend on jobs outside that part"
-        ),
-        "holds": "all episodes read one table of the holds of the whole log",
+        **dict.fromkeys(("conditions and begins", "feedback"), "they may depend on jobs outside that part"),
+        "limits": "jobs outside that part may count towards them",
+        "cancellations": _OF_THE_LOG,
+        "holds": _OF_THE_LOG,
     },
     "slurm on shared nodes": {
         "limits of nodes or CPUs": _NOT_MODELLED,

@@ -160,7 +160,7 @@ def earliest(
 def leave_enough(
     jobs: list[naive.Job], machine: naive.Machine, partial: Partial, j: int, counts: tuple[int, ...], now: float
 ) -> bool:
-    """Return whether those who have a place leave a job enough of all pools and limits at a time."""
+    """Return whether the jobs that have a place leave a job enough of all pools and limits at a time."""
     there = [i for i in partial.starts if partial.ends[i] > now]
     for p, amount in enumerate(machine.pools):
         if sum(jobs[i].needs[p] for i in (*there, j) if jobs[i].needs) > amount:

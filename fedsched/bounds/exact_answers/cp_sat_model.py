@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 UNITS = (1.0, 60.0, 0.1, 0.5, 0.01, 1 / 3, 1 / 60, 0.001)  # seconds: tried as common divisors of all times
 NEAR = 1e-9
+FAR = 2.0**50  # units: holds count until then, which keeps them whole numbers
 STEPS = 1 << 21  # of a schedule with times that have no common unit
 
 
@@ -309,6 +310,7 @@ def build(
     held = np.array([span for of_job in rules.holds for span in of_job]).reshape(-1, 2) - relaxation.t0
     times = [relaxation.release, relaxation.duration[relaxation.usable], closing, lags, leaves, np.maximum(held, 0.0)]
     unit = time_unit(times, scale)
+    held = np.minimum(held, FAR * unit.seconds)
     release, duration = unit.down(relaxation.release), unit.down(relaxation.duration)
     first = np.arange(relaxation.tasks.size + 1) if first is None else first
     jobs = first.size - 1
@@ -502,8 +504,9 @@ def _keep_held(
     hidden = 0.0 if strict else relaxation.tasks.size * relaxation.tick
     for j, spans in enumerate(rules.holds):
         for begin, end in spans:
-            first = int(unit.down(np.array(begin - relaxation.t0 + hidden))) + late
-            last = int(unit.down(np.array(end - relaxation.t0 - relaxation.tick))) - 1
+            far = FAR * unit.seconds
+            first = int(unit.down(np.array(min(begin - relaxation.t0 + hidden, far)))) + late
+            last = int(unit.down(np.array(min(end - relaxation.t0 - relaxation.tick, far)))) - 1
             if first <= last and last >= 0:
                 from ortools.util.python.sorted_interval_list import Domain
 

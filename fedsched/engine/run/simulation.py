@@ -65,7 +65,7 @@ def set_running(state: State, rows: Ints, running: RunningJobs) -> None:
 def running_in(state: State) -> RunningJobs:
     """Return the jobs that run in a state, in start order, with their nodes and what is left of them.
 
-    Jobs that are about to finish, and whose nodes count as free already, do not run [3].
+    Jobs that are about to finish do not run if their nodes count as free already [3].
     """
     rows = np.sort(state.heap.job[: int(state.counter[Counter.RUNNING])])
     rows = rows[state.ends.released[rows] == 0]
