@@ -27,4 +27,4 @@ def test_kernels_have_no_more_signatures_than_they_may() -> None:
     env = SchedulingEnv(replace(workload, pools={"licence": [1, 2, 0]}), tokens)
     env.reset()
     copy.deepcopy(env).reset()
-    signatures.check("fedsched.gym", "fedsched.engine", "fedsched.model.schedule.metrics", least=20)
+    signatures.check("fedsched.gym", "fedsched.engine", "fedsched.model.schedule.metrics", least=12)
