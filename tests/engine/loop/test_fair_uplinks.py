@@ -7,7 +7,7 @@ import pytest
 from reference import naive
 from support.plain import plain
 
-from fedsched.model.verify.verification import _fair_shares
+from fedsched.model.verify.rates_check import _fair_shares
 
 fair = plain("fedsched.engine.loop.fair_uplinks")
 
