@@ -285,7 +285,7 @@ def _with_use(schedule: Schedule, sharing: NodeSharing, data: dict[str, Any]) ->
 
 
 def _plan_of(
-    data: dict[str, Any], workload: Workload, federation: Federation, sharing: NodeSharing | None
+    data: dict[str, Any], workload: Workload, federation: Federation, sharing: NodeSharing | None = None
 ) -> PlannedQueue:
     if "start" in data:
         shapes = np.array(data["shapes"], dtype=np.int64) if "shapes" in data else None
