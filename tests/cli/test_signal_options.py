@@ -107,7 +107,6 @@ def test_the_command_line_caps_power(call: Callable[..., Any], tmp_path: Path) -
         (("--cap", "none", "--cap", "75%"), "'none' excludes other caps"),
         (("--cap", "75%", "--beyond", "last"), "--beyond is for a --tariff, --carbon or --cap"),
         (("--cap", str(caps)), "The power cap ends at 60 s, and plans look beyond that"),
-        (("--cap", "75%", "--policy", "conservative"), "take dispatch strict, greedy or easy"),
     ):
         status, _, said = call(*words, *options)
         assert status != 0
