@@ -345,7 +345,7 @@ AT: dict[str, tuple[str, ...]] = {
 # What is refused for another reason than the table's.
 NO_DELAY = {"slack": "none of these gains by a delay"}
 OTHERWISE: dict[str, dict[str, str]] = {
-    **dict.fromkeys(("ga", "as submitted", "compare", "command line"), NO_DELAY),
+    **dict.fromkeys(("ga", "as submitted", "packages", "compare", "command line"), NO_DELAY),
     "exact": {"afternotok": "2 jobs can never start"},
 }
 
