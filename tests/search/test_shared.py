@@ -13,7 +13,7 @@ from support.sharing_cases import case
 from support.tiers import tries
 
 import fedsched as fs
-from fedsched.core.errors import InfeasibleError, TraceError
+from fedsched.core.errors import FedschedError, InfeasibleError, TraceError
 from fedsched.engine.codes import Placement
 from fedsched.engine.sharing.result import SharedSchedule
 from fedsched.search.problem.objectives import SOUGHT, Objectives
@@ -121,6 +121,8 @@ def test_threads_islands_and_checkpoints_change_nothing(tmp_path: Path) -> None:
     assert one.front.values.tolist() == two.front.values.tolist()
     path = tmp_path / "search"
     fs.optimize(JOBS, SITE, sharing="first", evaluations=120, seed=3, checkpoint=path)
+    with pytest.raises(FedschedError, match="checkpoint of another search"):
+        fs.optimize(JOBS, SITE, sharing="pack", evaluations=120, seed=3, checkpoint=path)
     split = fs.optimize(JOBS, SITE, sharing="first", evaluations=120, seed=3, islands=2, threads=2)
     assert split.evaluations <= 120
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.engine.arrays.structs import Extras, Floats, Ints, Plan, Problem, RunningJobs, State
+    from fedsched.engine.shared_nodes.arrays import Held
     from fedsched.engine.sharing.asked import Asked
     from fedsched.engine.sharing.noun import NodeSharing
     from fedsched.model.jobs.workload import Workload
@@ -296,6 +297,12 @@ def frozen(values: Any) -> NDArray[np.int64]:
     array = np.array(values, dtype=np.int64, order="C")
     array.setflags(write=False)
     return array
+
+
+def parts_of_sharing(sharing: Sharing, held: Held | None) -> tuple[object, ...]:
+    """Return all that distinguishes shared nodes, their jobs' kinds, and what running jobs hold, in one tuple."""
+    numbers = np.array([sharing.gpu, sharing.choice, sharing.reservation])
+    return (*sharing.nodes, *sharing.kinds, *sharing.counted, numbers, *(held or ()))
 
 
 def freeze(sharing: Sharing) -> None:

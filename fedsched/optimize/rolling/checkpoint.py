@@ -15,6 +15,7 @@ from fedsched.engine.numbers import Counter
 from fedsched.engine.pack.problem import parts_of
 from fedsched.engine.run.simulation import lost_in
 from fedsched.engine.shared_nodes.arrays import WHOLE, Number
+from fedsched.engine.sharing.pack import parts_of_sharing
 from fedsched.engine.sharing.run import SharedRun
 from fedsched.io.checkpoint_file import SealedFile, key_of
 from fedsched.io.trees import Saved, UnfitError, pack, unpack
@@ -188,7 +189,7 @@ def _fields(name: str, value: object) -> Iterator[tuple[str, NDArray[np.generic]
 def _key(policy: Rolling, run: Simulation) -> str:
     own: tuple[object, ...] = (run.plan.caps, run.plan.cap_row, *run.running())
     if isinstance(run, SharedRun):
-        own = (*own, *_sharing_key(run))
+        own = (*own, *parts_of_sharing(run.nodes, run.running().held))
     words = "".join((repr(replace(policy, checkpoint=None)), *policy.releases))
     return key_of(words, (*parts_of(run.problem._replace(sharing=None)), *own))
 
@@ -240,10 +241,3 @@ def _restore_allocations(run: SharedRun, found: dict[str, Ints]) -> None:
         getattr(where, name.removeprefix("lost_"))[: array.size] = array
     run.work.number[Number.PIECES], run.work.number[Number.DEVICES] = found["node"].size, found["device"].size
     run.take_up()
-
-
-def _sharing_key(run: SharedRun) -> tuple[object, ...]:
-    """Return what distinguishes runs on shared nodes besides their problems, for the checkpoint's key."""
-    one, held = run.nodes, run.running().held
-    assert held is not None
-    return (*held, *one.nodes, *one.kinds, *one.counted, np.array([one.gpu, one.choice, one.reservation]))

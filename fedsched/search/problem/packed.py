@@ -167,6 +167,12 @@ class PackedProblem:
         self._seats = []
 
     @property
+    def key_parts(self) -> tuple[object, ...]:
+        """Return what distinguishes a problem besides its packed arrays, for the keys of checkpoints."""
+        running = self.space.common.running
+        return tuple(running) if running.rows.size else ()
+
+    @property
     def may_miss(self) -> bool:
         """Return whether some plan may leave jobs without an end."""
         return self.space.common.missing.size > 0

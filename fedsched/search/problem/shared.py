@@ -25,6 +25,7 @@ from fedsched.engine.sharing.pack import (
     freeze,
     kinds_apart,
     kinds_of,
+    parts_of_sharing,
     shared,
     shortest_on,
     with_watts_per_core,
@@ -120,6 +121,11 @@ class SharedRows(PackedProblem):
             ]
             self._states = [one.state._replace(work=None) for one in self._trials]
         return self._states
+
+    @property
+    def key_parts(self) -> tuple[object, ...]:
+        """Return also how nodes are shared, and what running jobs hold."""
+        return (*super().key_parts, *parts_of_sharing(self._shared, self._present.get("present")))
 
     def trials(self, thread: int = 0) -> Trials:
         """Return a thread's workspace for runs on shared nodes; its jobs begin as the thread's plan delays them."""

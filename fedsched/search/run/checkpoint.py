@@ -215,4 +215,5 @@ def _value_of(entry: Entry, problem: SearchProblem) -> Floats:
 def _key(problem: SearchProblem, method: str, seed: int) -> str:
     aims = problem.objectives
     words = f"{method} {seed} {aims.names} {aims.weights}" + (f" {aims.latest}" if aims.latest < math.inf else "")
-    return key_of(words, (*parts_of(problem.problem), problem.space.limits, *(problem.shapes or ())))
+    parts = (*parts_of(problem.problem), problem.space.limits, *(problem.shapes or ()), *problem.key_parts)
+    return key_of(words, parts)
