@@ -122,17 +122,6 @@ def test_comparisons_tell_limits_apart() -> None:
     assert len(names) == 4
 
 
-@pytest.mark.needs("ortools")
-def test_what_does_not_know_limits_says_so() -> None:
-    """The exact solver names them, and the cure."""
-    log = fs.Workload(submit=[0.0, 0.0], tasks=[1, 1], runtime=[1.0, 1.0], user=[1, 1])
-    arrays = replace(log, labels={"array": np.array(["a%1", "a%1"])})
-    plain = replace(MACHINE, limits=())
-    for workload, machine in ((log, MACHINE), (arrays, plain)):
-        with pytest.raises(InfeasibleError, match="does not support limits"):
-            fs.bounds.exact(workload, machine)
-
-
 def test_jobs_of_the_default_partition_are_in_it() -> None:
     """Who asks for none has part in the limit of the default one."""
     queue = fs.Workload(submit=[0.0] * 4, tasks=[1] * 4, runtime=[10.0] * 4, labels={"partition": ["p", "p", "", ""]})

@@ -257,11 +257,11 @@ def test_plans_put_off_jobs_with_slack(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(tries(20)))
 def test_packages_begin_beside_the_jobs_of_earlier_ones(seed: int, tmp_path: Path) -> None:
     """The schedule of all packages is right, with each job's nodes and GPUs, also from a file."""
-    bound = [(), ("pools", "limits", "tiers"), ("conditions", "downtimes", "counted"), ("links",)][seed % 4]
+    bound = [(), ("pools", "limits", "tiers"), ("downtimes", "counted"), ("links",)][seed % 4]
     one = case(42_000 + seed, bound=bound)
     run = one.prepare(knowledge="runtime", saturation="dynamic").advance(until=2.0)
     rows = np.flatnonzero(~(run.schedule().finish <= run.time))
-    running = {"running": run.running().renumbered(rows)} if seed % 2 and "conditions" not in bound else {}
+    running = {"running": run.running().renumbered(rows)} if seed % 2 else {}
     jobs = one.workload.take(rows) if running else one.workload
     result = fs.optimize(
         jobs, one.federation, sharing=one.sharing, seed=seed, evaluations=20, submits="keep", package=4,
