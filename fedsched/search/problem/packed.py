@@ -385,7 +385,7 @@ class PackedProblem:
                 f"rows: shape {given.shape} of {given.dtype} must be plans × {layout.length} whole numbers; "
                 "problem.row and problem.random_rows make such rows."
             )
-        read = given.astype(np.int64, copy=False)
+        read = np.ascontiguousarray(given, dtype=np.int64)  # kernels are compiled for no other layout
         place = self._first_fault(read, least)
         if place >= 0:
             plan, kind = divmod(place, FAULTS)
