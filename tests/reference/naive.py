@@ -962,7 +962,7 @@ class Simulation:
         self.watch = watch
         self.decide, self.places = decide, places
         self.turn: int | None = None  # the reservation whose queue is gone over, or everybody's
-        held = [sum(record.counts[g] for record in running) for g in range(len(machine.groups))]  # by who runs at t0
+        held = [sum(record.counts[g] for record in running) for g in range(len(machine.groups))]  # at t0
         self.idle = [[t0 for _ in range(group.count - held[g])] for g, group in enumerate(machine.groups)]  # since when
         self.off: list[list[float]] = [[] for _ in machine.groups]  # since when each that is off goes off
         self.settled = [t0 for _ in machine.groups]

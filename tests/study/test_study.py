@@ -77,7 +77,7 @@ def test_clusters_of_shared_nodes_are_federated() -> None:
 
 
 def test_a_job_that_a_partition_gives_too_few_nodes_is_left_out() -> None:
-    """A job whose tasks would lie on more nodes than its partition allows is left out; sizes are of tasks."""
+    """A job is left out if it would get more nodes than its partition allows. Sizes of jobs are numbers of tasks."""
     few = fs.Partition("p", {"c": "all"}, max_nodes=2, default=True)
     nodes = fs.NodeGroup(4, resources={"cpu": 2})
     machine = fs.Federation((fs.Cluster("c", (nodes,)),), partitions=(few,))

@@ -219,7 +219,7 @@ def _reservations(draw: Random, machine: naive.Machine, bound: tuple[str, ...]) 
 
 
 def _cap(draw: Random, run: naive_sharing.Run) -> None:
-    # Lets jobs have only so many tasks on each group, where they still fit.
+    # Limits how many tasks each job may have on each group, if the job still fits then.
     for j, job in enumerate(run.jobs):
         run.jobs[j] = replace(job, caps=[draw.choice((0, 1, 2, 3, 5, 9, 99)) for _ in run.machine.groups])
         if run.place(j, run.nodes) is None:

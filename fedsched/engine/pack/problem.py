@@ -79,6 +79,12 @@ def _home_clusters(workload: Workload, federation: Federation) -> Ints:
         return np.full(len(workload.sites), -1, dtype=np.int64)
 
 
+def thrifty_orders(busy: Floats, idle: Floats, speed: Floats, cluster: Ints, turns: Ints) -> tuple[Ints, Ints]:
+    """Return the groups of each cluster, and all groups, least watts above idle by speed first [19]."""
+    price = (busy - idle) / speed
+    return _ints(np.lexsort((turns, price, cluster))), _ints(np.lexsort((turns, cluster, price)))
+
+
 def pack(
     workload: Workload,
     federation: Federation,
@@ -98,9 +104,9 @@ def pack(
     busy = np.array([group.busy_watts for group in groups], dtype=np.float64)
     idle = np.array([group.idle_watts for group in groups], dtype=np.float64)
     nodes = np.array([group.count for group in groups], dtype=np.int64)
-    price = (busy - idle) / speed
-    t0 = float(workload.submit.min() if t0 is None else t0)
     turns = federation.turns
+    cheap_in_cluster, cheap = thrifty_orders(busy, idle, speed, group_cluster, turns)
+    t0 = float(workload.submit.min() if t0 is None else t0)
 
     by_arrival = np.lexsort((workload.id, workload.submit))
     rank = np.empty(len(workload), dtype=np.int64)
@@ -140,9 +146,9 @@ def pack(
             idle_watts=_floats(idle),
             cluster_begin=_ints(np.searchsorted(group_cluster, np.arange(len(federation.clusters) + 1))),
             fast_in_cluster=_ints(np.lexsort((turns, -speed, group_cluster))),
-            cheap_in_cluster=_ints(np.lexsort((turns, price, group_cluster))),
+            cheap_in_cluster=cheap_in_cluster,
             fast=_ints(np.lexsort((turns, group_cluster, -speed))),
-            cheap=_ints(np.lexsort((turns, group_cluster, price))),
+            cheap=cheap,
             uplink=_floats([cluster.uplink for cluster in federation.clusters]),
         ),
         t0=t0,

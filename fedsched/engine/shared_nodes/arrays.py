@@ -136,7 +136,7 @@ class Held(NamedTuple):
     def of(self, jobs: Ints) -> Held:
         """Return what these jobs hold, as jobs 0, 1, …: the entries of each follow those of the one before."""
         pieces, devices = self.pieces[jobs], self.devices[jobs]
-        piece, part = _entries(self.first[jobs], pieces), _entries(self.first_device[jobs], devices)
+        piece, part = entries(self.first[jobs], pieces), entries(self.first_device[jobs], devices)
         return Held(
             first=np.cumsum(pieces) - pieces,
             pieces=pieces,
@@ -157,8 +157,8 @@ class Held(NamedTuple):
         return self._replace(**spread)
 
 
-def _entries(first: Ints, count: Ints) -> Ints:
-    # Returns the indices first[k] .. first[k] + count[k] of each k, one after another.
+def entries(first: Ints, count: Ints) -> Ints:
+    """Return the indices first[k] .. first[k] + count[k] of each k, one after another."""
     return np.arange(count.sum()) + np.repeat(first - (np.cumsum(count) - count), count)
 
 

@@ -12,6 +12,7 @@ from fedsched.engine.orders import queue_order
 from fedsched.engine.pack.foresight import known_problem
 from fedsched.engine.pack.node_caps import checked_caps
 from fedsched.engine.pack.problem import pack as pack_engine
+from fedsched.engine.pack.problem import thrifty_orders
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.run.simulation import set_running
 from fedsched.engine.shared_nodes.arrays import Choice, Closures, Kinds, Nodes, Reservation, Sharing
@@ -130,15 +131,15 @@ def shortest_on(problem: Problem, asked: Asked) -> Floats:
 
 def with_watts_per_core(problem: Problem, federation: Federation) -> Problem:
     """Return the problem with watts by core, not by node: `efficient` places tasks by them [19]."""
-    groups, turns = problem.groups, federation.turns
+    groups = problem.groups
     nodes, cores = groups.nodes, np.array([dict(group.resources)[CORES] for group in federation.groups])
     busy, idle = groups.busy_watts / cores, groups.idle_watts / cores
-    price = (busy - idle) / groups.speed
+    in_cluster, cheap = thrifty_orders(busy, idle, groups.speed, groups.cluster, federation.turns)
     by_core = groups._replace(
         busy_watts=_frozen_times(busy),
         idle_watts=_frozen_times(idle),
-        cheap_in_cluster=frozen(np.lexsort((turns, price, groups.cluster))),
-        cheap=frozen(np.lexsort((turns, groups.cluster, price))),
+        cheap_in_cluster=in_cluster,
+        cheap=cheap,
     )
     return problem._replace(groups=by_core, nodes=int(nodes @ cores))
 

@@ -22,7 +22,7 @@ from fedsched.engine.run.simulation import (
     unfinished_note,
 )
 from fedsched.engine.shared_nodes import all_free
-from fedsched.engine.shared_nodes.arrays import Number
+from fedsched.engine.shared_nodes.arrays import Number, entries
 from fedsched.engine.sharing.asked import asks_in_words
 from fedsched.engine.sharing.binding import bound_to_groups
 from fedsched.engine.sharing.pack import pack
@@ -289,4 +289,4 @@ def _all_from(rows: Ints, first: Ints, count: Ints) -> tuple[Ints, Ints | slice]
     if not rows.size or (first - before == first[0]).all():
         begin = int(first[0]) if rows.size else 0
         return whose, slice(begin, begin + whose.size)
-    return whose, np.arange(whose.size) + np.repeat(first - before, count)
+    return whose, entries(first, count)

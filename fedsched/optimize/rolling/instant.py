@@ -82,7 +82,7 @@ class Instant(PackedProblem):
             objectives=objectives,
             ids=run.workload.id[self.jobs],
             running=running,
-            states=[spaces.of(problem)],
+            states=[spaces.of(problem)] if self.whole_nodes else (),  # on shared nodes `Trials` has them
         )
 
     @cached_property

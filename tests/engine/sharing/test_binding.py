@@ -73,7 +73,7 @@ def in_two(*groups: fs.NodeGroup, **others: object) -> fs.Federation:
 
 
 def test_bindings_leave_what_caps_allow() -> None:
-    """A job whose caps split it over both clusters, or whose nodes are counted, runs as under other policies."""
+    """A job runs if its caps divide it between both clusters, or if a partition counts its nodes."""
     jobs = fs.Workload(submit=[0, 0, 0], tasks=[4, 4, 2], runtime=[10, 20, 30])
     caps = np.full((3, 2), 2)
     machine = in_two(fs.NodeGroup(3, resources={"cpu": 2}), fs.NodeGroup(3, 2.0, resources={"cpu": 2}))

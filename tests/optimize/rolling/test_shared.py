@@ -203,7 +203,7 @@ def test_plans_keep_to_caps(seed: int) -> None:
 
 
 def test_a_checkpoint_is_of_the_nodes_that_running_jobs_hold(tmp_path: Path) -> None:
-    """A run whose running jobs hold other nodes does not go on from the file."""
+    """A run does not go on from the file of a run in which the running jobs hold other nodes."""
     site = fs.Federation((fs.Cluster("s", (fs.NodeGroup(3, resources={"cpu": 2}),)),))
     jobs = fs.Workload(submit=[0, 0, 1, 1, 1], tasks=[1, 1, 2, 1, 2], runtime=[50, 60, 5, 6, 7])
     policy = fs.Rolling(method="ga", evaluations=20, checkpoint=tmp_path / "rolling")
