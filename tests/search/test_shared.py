@@ -224,6 +224,18 @@ def test_a_file_cannot_give_running_jobs_more_than_nodes_have(tmp_path: Path) ->
         fs.simulate(JOBS, SITE, running=run.running())
 
 
+def test_running_jobs_together_cannot_hold_more_than_their_nodes_have() -> None:
+    """Two jobs of three of four cores run on a node each; on one node they are refused."""
+    jobs = fs.Workload(submit=[0, 0], tasks=[1, 1], runtime=[9, 9], demand={"cpu": [3, 3], "memory": [1, 1]})
+    running = prepare(jobs, SITE, sharing="first").advance(until=0.0).running()
+    assert running.held is not None
+    assert sorted(running.held.node.tolist()) == [0, 1]
+    together = running._replace(held=running.held._replace(node=np.zeros(2, dtype=np.int64)))
+    fs.simulate(jobs, SITE, sharing="first", running=running).verify()
+    with pytest.raises(ValueError, match="these nodes do not have what its jobs hold"):
+        fs.simulate(jobs, SITE, sharing="first", running=together)
+
+
 def test_plans_end_by_a_deadline() -> None:
     """A deadline that some plan keeps is kept; one before the bound, and one that no plan kept, are named."""
     best = fs.optimize(JOBS, SITE, sharing="first", evaluations=100, objectives="makespan").best().makespan

@@ -86,3 +86,12 @@ def test_bindings_leave_what_caps_allow() -> None:
     wide = jobs.take(np.array([0, 1]))
     found = [fs.simulate(wide, narrow, policy, sharing="first").start.tolist() for policy in ("easy", "min-min")]
     assert found[0] == found[1]
+
+
+def test_caps_of_jobs_with_tasks_per_node_are_whole_nodes() -> None:
+    """Of at most six tasks on the first cluster, four to a node, the job gets one node there and one on the other."""
+    machine = in_two(*(fs.NodeGroup(2, resources={"cpu": 4}) for _ in "ab"))
+    jobs = fs.Workload(submit=[0], tasks=[8], runtime=[10], layout={"tasks_per_node": [4]})
+    schedule = fs.simulate(jobs, machine, sharing="first", caps=np.array([[6, 6]]))
+    assert schedule.counts.tolist() == [[4, 4]]
+    schedule.verify(caps=np.array([[6, 6]]), claimed=schedule.metrics())
