@@ -7,14 +7,13 @@ import sys
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numba.core import config
 
 import fedsched
 from fedsched.engine.arrays.new_state import new_state
-from fedsched.engine.arrays.structs import Calendar, Closed
 from fedsched.engine.codes import SameTime, Saturation, needs_of
 from fedsched.engine.pack.problem import pack
 from fedsched.engine.plans import plan_of_rules
@@ -26,22 +25,8 @@ if TYPE_CHECKING:
 
     from fedsched.engine.arrays.structs import Plan, Problem, State
 
-NO_CALENDAR = Calendar(*(np.zeros(0, dtype=np.int64) for _ in range(2)), *(np.zeros(0) for _ in range(4)),
-                       *(np.zeros(0, dtype=np.int64) for _ in range(2)), np.zeros(0),
-                       np.zeros((0, 1), dtype=np.int64), np.zeros(1, dtype=np.int64),
-                       *(np.zeros(0, dtype=np.int64) for _ in range(5)))  # fmt: skip
-NOTHING_CLOSED = Closed(np.zeros(4, dtype=np.int64), np.zeros(1, dtype=np.int64), np.zeros((0, 1), dtype=np.int64),
-                        *(np.zeros(1, dtype=np.int64) for _ in range(2)), np.zeros(1),
-                        *(np.zeros(1, dtype=np.int64) for _ in range(2)), np.full(4, np.inf),
-                        np.full(1, -1), np.zeros(2))  # fmt: skip
-Part = TypeVar("Part", bound=tuple)
 PACKAGE = Path(fedsched.__file__).parent
 _PLAIN: dict[str, ModuleType] = {}  # modules of kernels that were imported while nothing was compiled
-
-
-def nothing_of(kind: type[Part]) -> Part:
-    """Return a part of a problem or a state that is not in use."""
-    return kind(*(np.zeros(0, dtype=np.int64) for _ in kind._fields))
 
 
 def files_with_kernels() -> list[Path]:

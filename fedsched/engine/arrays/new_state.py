@@ -185,7 +185,7 @@ def _all_on(problem: Problem, extras: Extras) -> Powered:
 def _extra_state(problem: Problem, extras: Extras, breakpoints: int, queue: Queue, backfill: Queue) -> ExtraState:
     pools, jobs = extras.pools.amount.size, extras.precedence.conditions.size
     caps = extras.ceilings.period.size
-    lookouts, groups = extras.calendar.left.shape
+    lookouts, groups = extras.calendar.lookout.size, problem.groups.nodes.size
     return ExtraState(
         pools=PoolsLeft(
             free=np.zeros(pools, dtype=np.int64),

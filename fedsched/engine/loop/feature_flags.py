@@ -17,14 +17,6 @@ if TYPE_CHECKING:
 MORE = constant(1)
 
 
-def as_used(extras: Extras) -> Extras:
-    """Return the extras with the flag `more` set: 1 if other features than closures are in use, else None."""
-    of_jobs = extras.precedence.conditions.size + extras.cancellations.job.size + extras.holds.first.size
-    of_queues = extras.limits.amount.size + extras.reserved.of_job.size + extras.moldable.which.size
-    of_machines = extras.pools.amount.size + extras.ceilings.period.size + extras.saving.timeout.size
-    return extras._replace(more=MORE if of_jobs + of_queues + of_machines > 0 else None)
-
-
 @unless_none("more")
 def more_than_closing(extras: Extras | None) -> Extras | None:
     """Return the extras; None if there are none, or closures are the only feature in use."""

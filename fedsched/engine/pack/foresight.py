@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.engine.codes import OnRunning
+from fedsched.engine.pack.extras import calendar_of
 from fedsched.engine.pack.power_cap_arrays import may_starve
-from fedsched.engine.pack.problem import calendar_of
 from fedsched.engine.placement.tasks_per_node import most_nodes
 from fedsched.model.constraints.cancellations import until
 from fedsched.model.constraints.holds import holds_begun_by

@@ -24,10 +24,10 @@ def _read_only(values: Ints) -> Ints:
     return array
 
 
-def limits_of(counters: Counters, tasks: Ints) -> Limits:
-    """Return the arrays of limits for a run, with the kind of each job; empty arrays if there are no limits."""
+def limits_of(counters: Counters, tasks: Ints) -> Limits | None:
+    """Return the arrays of limits for a run, with the kind of each job; None if there are no limits."""
     if not counters.amount.size:
-        return no_limits()
+        return None
     jobs = tasks.size
     order = np.argsort(counters.job, kind="stable")
     begin = np.searchsorted(counters.job[order], np.arange(jobs + 1))
@@ -55,12 +55,6 @@ def limits_of(counters: Counters, tasks: Ints) -> Limits:
         first_node=_read_only(np.append(0, np.cumsum(2 * leaves))),
         tasks=_read_only(tasks),
     )
-
-
-def no_limits() -> Limits:
-    """Return the arrays of limits without any limit: all empty."""
-    none = _read_only(np.zeros(0, dtype=np.int64))
-    return Limits(*(none for _ in Limits._fields))._replace(of_node=_read_only(np.zeros((0, 0), dtype=np.int64)))
 
 
 def by_their_nodes(limits: Limits) -> NDArray[np.bool_]:

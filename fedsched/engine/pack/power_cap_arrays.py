@@ -26,21 +26,15 @@ def _fixed(values: ArrayLike, kind: type) -> NDArray[Any]:
     return array
 
 
-def no_power_caps() -> PowerCaps:
-    """Return empty arrays of power caps, for a federation without any."""
-    whole, real = _fixed(np.zeros(0), np.int64), _fixed(np.zeros(0), np.float64)
-    table = _fixed(np.zeros((0, 0)), np.int64)
-    return PowerCaps(_fixed(np.zeros(1), np.int64), real, whole, real, whole, whole, table, table, whole)
-
-
-def power_caps_of(workload: Workload, federation: Federation, t0: float) -> PowerCaps:
+def power_caps_of(workload: Workload, federation: Federation, t0: float) -> PowerCaps | None:
     """Return the arrays of a federation's power caps from `t0` on, and the milliwatts that each job plans per node.
 
+    Return None if there are no caps.
     Raise an error if a cap does not cover the time after t0, or a job never fits under one.
     """
     caps = caps_of(federation)
     if not caps:
-        return no_power_caps()
+        return None
     for cap in caps:
         _refuse_out_of_reach(cap, t0)
     times = [np.array(cap.signal.times) for cap in caps]
@@ -64,8 +58,6 @@ def power_caps_of(workload: Workload, federation: Federation, t0: float) -> Powe
 
 def power_caps_of_jobs(power_caps: PowerCaps, jobs: Ints, t0: float) -> PowerCaps:
     """Return the arrays of power caps with only the given jobs' needs, and with steps counted from another `t0`."""
-    if not power_caps.period.size:
-        return power_caps
     parts = [slice(*ends) for ends in zip(power_caps.first[:-1], power_caps.first[1:], strict=True)]
     turns, begun = [], []
     for part, period in zip(parts, power_caps.period.tolist(), strict=True):

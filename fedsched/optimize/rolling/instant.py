@@ -13,8 +13,9 @@ from fedsched.engine.codes import Dispatch, Placement, SameTime, needs_of
 from fedsched.engine.loop.event_loop import begin, run
 from fedsched.engine.optional_features.moldable import in_each_shape
 from fedsched.engine.orders import order_at_begin
+from fedsched.engine.pack.extras import extras_of_jobs
 from fedsched.engine.pack.foresight import jobs_as_known, known_problem
-from fedsched.engine.pack.problem import extras_of, frozen
+from fedsched.engine.pack.problem import frozen
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.run.simulation import set_running
 from fedsched.search.problem.packed import PackedProblem, usable_placements
@@ -123,7 +124,7 @@ def seen_now(run: Simulation, waiting: Ints) -> tuple[Ints, Problem, RunningJobs
         running=np.arange(count, jobs),
         t0=now,
         same_time=int(SameTime.BATCH),
-        extras=extras_of(whole, rows, now),
+        extras=extras_of_jobs(whole, rows, now),
         sharing=None,
     )
     end = _expected_end(now, running.start, running.planned_end)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.engine.compatibility import Use, refuse
-from fedsched.engine.loop.feature_flags import as_used
+from fedsched.engine.loop.feature_flags import MORE
 from fedsched.engine.pack.shape_arrays import read_only
 from fedsched.model.constraints.slack import delay_origin, slack_of
 from fedsched.model.schedule.metrics import PRICED
@@ -81,7 +81,7 @@ def with_writable_begins(problem: Problem, delays: Delays) -> tuple[Problem, Flo
     assert problem.extras is not None
     moments = delays.earliest.copy()
     precedence = problem.extras.precedence._replace(earliest=read_only(moments))
-    return problem._replace(extras=as_used(problem.extras._replace(precedence=precedence))), moments
+    return problem._replace(extras=problem.extras._replace(precedence=precedence, more=MORE)), moments
 
 
 # ---- variation ------------------------------------------------------------------------------------------------------

@@ -3,53 +3,27 @@
 from __future__ import annotations
 
 import inspect
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from support.plain import NO_CALENDAR, NOTHING_CLOSED, begun, jobs, nothing_of, plain
+from support.plain import begun, jobs, plain
 
 import fedsched as fs
-from fedsched.engine.arrays.structs import (
-    Draw,
-    Extras,
-    ExtraState,
-    Limited,
-    Limits,
-    Lost,
-    Pools,
-    PoolsLeft,
-    Precedence,
-    Waiting,
-)
-from fedsched.engine.loop.feature_flags import MORE
-from fedsched.engine.optional_features.cancellations import Cancellations, Cancelled
-from fedsched.engine.optional_features.holds import HeldJobs, Holds
-from fedsched.engine.optional_features.moldable import Moldable, Molded
-from fedsched.engine.optional_features.power_caps import PowerCapState
-from fedsched.engine.optional_features.power_states import Powered
-from fedsched.engine.optional_features.reservation_queues import ReservationMembers, ReservationQueues
-from fedsched.engine.pack.power_cap_arrays import no_power_caps
-from fedsched.engine.placement.tasks_per_node import TasksPerNode
-from fedsched.model.schedule.node_stack import Saving, new_stacks
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays.structs import Extras, ExtraState
 
 pools = plain("fedsched.engine.optional_features.pools")
-BREAKPOINTS = 4
 
 
 def two_pools(*needs: tuple[int, int]) -> tuple[Extras, ExtraState]:
     """Return jobs with these needs of two pools, of which there are 5 and 3, all left."""
-    before, after = (nothing_of(Precedence), NO_CALENDAR), (Limits, ReservationMembers, Cancellations, Holds, Moldable)
-    of_one_tier = np.zeros(0, dtype=np.int64)
-    parts = (
-        *before, *map(nothing_of, after), of_one_tier, nothing_of(Saving), no_power_caps(), nothing_of(TasksPerNode)
-    )
-    extras = Extras(Pools(np.array([5, 3]), np.array(needs)), *parts, MORE)
-    left = PoolsLeft(*(np.zeros(2, dtype=np.int64) for _ in range(3)), np.zeros((2, BREAKPOINTS), dtype=np.int64))
-    others = (nothing_of(part) for part in (Lost, Draw, Limited, ReservationQueues, Cancelled, HeldJobs, Molded))
-    powered = Powered(new_stacks(0, 0, 0, paced=False), np.zeros(0), np.zeros(0), np.zeros(0))
-    state = ExtraState(left, nothing_of(Waiting), NOTHING_CLOSED, *others, powered, nothing_of(PowerCapState))
-    pools.reset(extras, state)
-    return extras, state
+    queue = jobs([1] * len(needs), [10.0] * len(needs), pools=dict(zip("ab", zip(*needs, strict=True), strict=True)))
+    problem, _, state = begun(queue, machine(2, a=5, b=3), dispatch="conservative")
+    assert problem.extras is not None
+    assert state.extras is not None
+    return problem.extras, state.extras
 
 
 def machine(nodes: int, **amounts: int) -> fs.Federation:
@@ -118,7 +92,7 @@ def test_a_window_of_a_plan_needs_enough_at_each_of_its_breakpoints() -> None:
     pools.reserve_over(extras, state, 0, 2, 3)
     pools.insert_breakpoint(extras, state, 3, 3)
     pools.end_at(extras, state, 3, 0)
-    assert state.pools.planned.tolist() == [[1, 5, 1, 5], [0, 3, 0, 3]]
+    assert state.pools.planned[:, :4].tolist() == [[1, 5, 1, 5], [0, 3, 0, 3]]
 
     def fits(begin: int, end: float) -> bool:
         return pools.suffice_until(extras, state, times, 4, 1, begin, end)

@@ -30,12 +30,10 @@ def test_jobs_that_take_as_much_of_the_same_are_a_kind() -> None:
     assert not any(array.flags.writeable for array in found)
 
 
-def test_without_limits_nothing_has_a_size() -> None:
-    """Where nothing is limited all arrays are empty."""
+def test_without_limits_there_are_no_arrays() -> None:
+    """Where nothing is limited there are no arrays."""
     work = jobs([1], [1.0])
-    none = limits_of(counters_of(work, fs.Federation.homogeneous(4)), work.tasks)
-    assert {array.size for array in none} == {0}
-    assert not by_their_nodes(none).size
+    assert limits_of(counters_of(work, fs.Federation.homogeneous(4)), work.tasks) is None
 
 
 def test_a_kind_of_many_counters_is_found_in_any_order() -> None:

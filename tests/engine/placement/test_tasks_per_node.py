@@ -9,7 +9,8 @@ import pytest
 from support.plain import plain
 
 import fedsched as fs
-from fedsched.engine.pack.problem import extras_of, pack
+from fedsched.engine.pack.extras import extras_of_jobs
+from fedsched.engine.pack.problem import pack
 from fedsched.engine.placement.tasks_per_node import tasks_in_all, tasks_per_node_of, with_tasks
 from fedsched.model.jobs.admission import count_in_nodes
 from fedsched.model.reading import Reading
@@ -73,7 +74,7 @@ def test_the_last_node_takes_the_rest(counts: list[int], there: list[int] | None
 def test_some_of_the_jobs_are_counted_alike() -> None:
     """A plan of some jobs, and one of other tasks on their nodes, knows how theirs stand."""
     problem = packed()
-    some = extras_of(problem, np.array([1, 0]), 0.0)
+    some = extras_of_jobs(problem, np.array([1, 0]), 0.0)
     assert some is not None
     assert [column.tolist() for column in some.standing] == [[0, 3], [0, 11], [], []]
     fewer = with_tasks(problem, np.array([10, 0, 0]))

@@ -1,0 +1,308 @@
+"""Packing of the optional features: the arrays of jobs and machine beyond the plain model.
+
+`FEATURES` is the list of them. Nothing else has to know which there are: a feature that is not in it has no arrays.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fedsched.engine.arrays.structs import Calendar, Extras, Limits, Pools, Precedence
+from fedsched.engine.codes import OnRunning
+from fedsched.engine.compatibility import Use, refuse
+from fedsched.engine.loop.feature_flags import MORE
+from fedsched.engine.numbers import Awaits
+from fedsched.engine.optional_features.cancellations import Cancellations
+from fedsched.engine.optional_features.holds import Holds
+from fedsched.engine.optional_features.moldable import Moldable
+from fedsched.engine.optional_features.power_caps import PowerCaps
+from fedsched.engine.optional_features.reservation_queues import ReservationMembers
+from fedsched.engine.pack.choices import possible_shapes, refuse_open_sizes
+from fedsched.engine.pack.limit_classes import limits_of
+from fedsched.engine.pack.power_cap_arrays import power_caps_of, power_caps_of_jobs
+from fedsched.engine.placement.tasks_per_node import TasksPerNode, rows_of
+from fedsched.model.constraints.dependencies import NO_EDGES, Edges, ends_of
+from fedsched.model.constraints.feedback import followers_of
+from fedsched.model.jobs.admission import tiers_of_jobs
+from fedsched.model.jobs.demands import pool_amounts, pool_needs
+from fedsched.model.jobs.layout import layout_of, tasks_on_nodes
+from fedsched.model.jobs.uneven import uneven_fits
+from fedsched.model.machine.counters import counters_of
+from fedsched.model.power.switching import is_switching
+from fedsched.model.schedule.node_stack import Saving
+from fedsched.model.schedule.off_spans import saving_of
+from fedsched.model.time.downtimes import closures_of
+from fedsched.model.time.reservations import earliest_starts, in_reservations, reservation_of_jobs, reservations_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike
+
+    from fedsched.engine.arrays.structs import Floats, Ints, Problem
+    from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
+    from fedsched.model.reading import Reading
+    from fedsched.model.time.downtimes import Closures
+
+# The engine's codes, indexed by `Kind` and `End` (model/constraints/dependencies.py).
+AWAITS = np.array([Awaits.START, Awaits.END, Awaits.END_WELL, Awaits.END_BADLY, Awaits.END])
+ENDS = np.array([Awaits.END_WELL, Awaits.END_BADLY, Awaits.NOTHING])
+
+
+def floats(values: ArrayLike) -> Floats:
+    """Return values as a new read-only array of floats, as kernels take it."""
+    array = np.array(values, dtype=np.float64, order="C")
+    array.setflags(write=False)
+    return array
+
+
+def ints(values: ArrayLike) -> Ints:
+    """Return values as a new read-only array of integers, as kernels take it."""
+    array = np.array(values, dtype=np.int64, order="C")
+    array.setflags(write=False)
+    return array
+
+
+class Run(NamedTuple):
+    """What features are packed from: the jobs, the machine, and how they are read."""
+
+    workload: Workload
+    federation: Federation
+    edges: Edges | None
+    reading: Reading
+    t0: float
+    arrival: Ints  # the rows of jobs that wait for their submits, in that order
+
+
+class Feature(NamedTuple):
+    """An optional feature: how its field of `Extras` is made."""
+
+    pack: Callable[[Run], Any]  # its arrays, or None if a run does not use it
+    entries: Callable[[Any], Ints | Floats]  # an array of these that is empty if and only if it is not in use
+    nothing: Any  # its arrays if it is not in use
+    of_jobs: Callable[[Any, Ints, float], Any] | None = None  # for a plan of these jobs from t0 on; None: without it
+    more: bool = True  # kernels without `Extras.more` leave it out
+
+
+def nothing_of(kind: type[Any], *tables: str, first: str = "") -> Any:
+    """Return the arrays of a feature that is not in use: all empty, but for `first`, in which entry 0 is 0."""
+    arrays = {
+        name: (floats if "Floats" in str(type_) else ints)(np.zeros((0, 0) if name in tables else 0))
+        for name, type_ in kind.__annotations__.items()
+    }
+    return kind(**arrays | ({first: ints([0])} if first else {}))
+
+
+def _pools(run: Run) -> Pools | None:
+    need = pool_needs(run.workload, run.federation)
+    return Pools(ints(pool_amounts(run.workload, run.federation)), ints(need)) if need.any() else None
+
+
+def _precedence(run: Run) -> Precedence | None:
+    edges = NO_EDGES if run.edges is None else run.edges
+    earliest = earliest_starts(run.workload, run.federation)
+    if not edges.job.size and earliest is None:
+        return None
+    jobs = len(run.workload)
+    by_on = np.argsort(edges.on, kind="stable")
+    follows = followers_of(run.workload)[0].size
+    return Precedence(
+        earliest=floats(np.zeros(jobs) if earliest is None else earliest),
+        conditions=ints(1 + np.bincount(edges.job, minlength=jobs)),
+        first=ints(np.searchsorted(edges.on[by_on], np.arange(jobs + 1))),
+        follower=ints(edges.job[by_on]),
+        awaits=ints(AWAITS[edges.kind[by_on]]),
+        lag=floats(edges.lag[by_on]),
+        moves=ints((np.arange(edges.job.size) >= edges.job.size - follows)[by_on]),
+        end=ints(ENDS[ends_of(run.workload, run.reading)]),
+    )
+
+
+def _calendar(run: Run) -> Calendar | None:
+    every = closures_of(run.federation)
+    nodes = np.array([group.count for group in run.federation.groups], dtype=np.int64)
+    return calendar_of(every.take(every.end > run.t0), nodes, run.t0) if every.end.size else None
+
+
+def calendar_of(closures: Closures, nodes: Ints, t0: float) -> Calendar:
+    """Return the arrays of closures for a run from `t0` on; all closures given have to end after t0.
+
+    `nodes` is the number of nodes of each group.
+    """
+    begins, ends = closures.begin, closures.end
+    number = np.arange(begins.size)
+    ending = number[np.isfinite(ends)]
+    changes = np.concatenate([2 * ending + 1, 2 * number])  # nodes are opened before others are closed
+    times = np.concatenate([ends[ending], begins])
+    learned = np.argsort(closures.known_from, kind="stable")
+    lookout = np.unique(begins)
+    known = closures.known_from <= t0
+    left = np.zeros((lookout.size + 1, nodes.size), dtype=np.int64)
+    for times_of, sign in ((begins, -1), (closures.planned_end, 1)):
+        rows = np.searchsorted(lookout, times_of[known])
+        np.add.at(left, (rows, closures.group[known]), sign * closures.nodes[known])
+    return Calendar(
+        group=ints(closures.group),
+        nodes=ints(closures.nodes),
+        begin=floats(begins),
+        end=floats(ends),
+        known_from=floats(closures.known_from),
+        planned_end=floats(closures.planned_end),
+        change=ints(changes[np.argsort(times, kind="stable")]),
+        learned=ints(learned),
+        lookout=floats(lookout),
+        left=ints(nodes + np.cumsum(left, axis=0)[:-1]),
+        known=ints([known.sum()]),
+        on_running=ints(closures.on_running),
+        victims=ints(closures.victims),
+        seed=ints(closures.seed),
+        number=ints(closures.number),
+        reservation=ints(closures.reservation),
+    )
+
+
+def _limits(run: Run) -> Limits | None:
+    return limits_of(counters_of(run.workload, run.federation), run.workload.tasks)
+
+
+def _reserved(run: Run) -> ReservationMembers | None:
+    if not in_reservations(run.workload, run.federation).any():
+        return None
+    of_job, reservations = reservation_of_jobs(run.workload, run.federation), reservations_of(run.federation)
+    jobs = np.bincount(of_job[of_job >= 0], minlength=len(reservations))
+    return ReservationMembers(ints(of_job), ints([0, *np.cumsum(jobs)]), floats([one.end for one in reservations]))
+
+
+def _cancellations(run: Run) -> Cancellations | None:
+    if run.workload.cancel_at is None:
+        return None
+    time = run.workload.cancel_at.times
+    jobs = run.arrival[np.isfinite(time[run.arrival])]
+    jobs = jobs[np.argsort(time[jobs], kind="stable")]
+    place = np.full(len(run.workload), -1)
+    place[jobs] = np.arange(jobs.size)
+    return Cancellations(time=floats(time[jobs]), job=ints(jobs), place=ints(place))
+
+
+def _holds(run: Run) -> Holds | None:
+    held = run.workload.held
+    if held is None:
+        return None
+    order = np.argsort(held.begin, kind="stable")
+    return Holds(ints(held.first), floats(held.begin), floats(held.end), ints(order), ints(held.owner))
+
+
+def _moldable(run: Run) -> Moldable | None:
+    workload, federation, reading = run.workload, run.federation, run.reading
+    if not reading.chooses_late(workload):
+        return None
+    refuse("shapes at submit", Use(workload, federation, reading))
+    refuse_open_sizes("alternatives='earliest_finish'", workload, federation)
+    possible = possible_shapes(workload, federation)
+    each = possible.each
+    per_node = _tasks_per_node(each, federation)
+    return Moldable(
+        first=ints(possible.first),
+        which=ints(possible.which),
+        tasks=ints(each.tasks),
+        runtime=floats(reading.runtime(each)),
+        estimate=floats(reading.planned(each)),
+        on_nodes=ints(np.zeros(0)) if per_node is None else per_node.tasks,
+    )
+
+
+def _tiers(run: Run) -> Ints | None:
+    tiers = tiers_of_jobs(run.workload, run.federation)
+    return ints(tiers) if tiers.size else None
+
+
+def _saving(run: Run) -> Saving | None:
+    if not is_switching(run.federation.power):
+        return None
+    refuse("boots", Use(run.workload, run.federation, run.reading))
+    return saving_of(run.federation)
+
+
+def _tasks_per_node(workload: Workload, federation: Federation) -> TasksPerNode | None:
+    tasks, (uneven, fits) = tasks_on_nodes(workload), uneven_fits(workload, federation)
+    counted = (tasks > 0) & (workload.task_bandwidth > 0) & (len(federation.clusters) > 1)
+    if not counted.any() and not uneven.size:
+        return None
+    nothing = NO_TASKS_PER_NODE
+    each = ints(np.where(counted, layout_of(workload)[0], 0))
+    if not uneven.size:
+        return TasksPerNode(each, ints(tasks), nothing.row, nothing.fits)
+    rows, row_of = np.unique(fits, axis=0, return_inverse=True)
+    row = np.full(len(workload), -1)
+    row[uneven] = row_of.reshape(-1)
+    return TasksPerNode(each, ints(tasks), ints(row), ints(rows))
+
+
+def _that_only_close(calendar: Calendar) -> Calendar:
+    none = np.full(calendar.begin.size, -1)
+    return calendar._replace(on_running=ints(np.full(none.size, OnRunning.WAIT)), reservation=ints(none))
+
+
+NO_TASKS_PER_NODE = nothing_of(TasksPerNode, "fits")
+
+# By field of Extras. A plan of some jobs, each eligible or running at its begin, ignores what has no `of_jobs`: the run
+# deals with dependencies, reservations, lost runs, limits, cancellations and holds as they occur.
+FEATURES = {
+    "pools": Feature(
+        _pools, lambda pools: pools.amount, nothing_of(Pools, "need"),
+        lambda pools, jobs, t0: pools._replace(need=ints(pools.need[jobs])),
+    ),
+    "precedence": Feature(_precedence, lambda precedence: precedence.conditions, nothing_of(Precedence)),
+    "calendar": Feature(
+        _calendar, lambda calendar: calendar.begin,
+        nothing_of(Calendar, "left", first="known"),
+        lambda calendar, jobs, t0: _that_only_close(calendar), more=False,
+    ),
+    "limits": Feature(_limits, lambda limits: limits.amount, nothing_of(Limits, "of_node")),
+    "reserved": Feature(
+        _reserved, lambda reserved: reserved.of_job, nothing_of(ReservationMembers, first="first")
+    ),
+    "cancellations": Feature(_cancellations, lambda cancellations: cancellations.job, nothing_of(Cancellations)),
+    "holds": Feature(_holds, lambda holds: holds.first, nothing_of(Holds)),
+    "moldable": Feature(_moldable, lambda moldable: moldable.which, nothing_of(Moldable)),
+    "tier": Feature(_tiers, lambda tier: tier, ints(np.zeros(0)), lambda tier, jobs, t0: ints(tier[jobs]), more=False),
+    "saving": Feature(_saving, lambda saving: saving.timeout, nothing_of(Saving), lambda saving, jobs, t0: saving),
+    "ceilings": Feature(
+        lambda run: power_caps_of(run.workload, run.federation, run.t0),
+        lambda caps: caps.period, nothing_of(PowerCaps, "covers", "need", first="first"), power_caps_of_jobs,
+    ),
+    "standing": Feature(
+        lambda run: _tasks_per_node(run.workload, run.federation),
+        lambda standing: standing.each, NO_TASKS_PER_NODE,
+        lambda standing, jobs, t0: rows_of(standing, jobs), more=False,
+    ),
+}  # fmt: skip
+
+
+def _extras(parts: dict[str, Any]) -> Extras | None:
+    """Return the extras from the arrays of features by field; None, for plain kernels, if no feature is in use.
+
+    A feature that is left out, or is None, is not in use.
+    """
+    used = {name: part for name, part in parts.items() if part is not None and FEATURES[name].entries(part).size}
+    arrays = {name: used.get(name, feature.nothing) for name, feature in FEATURES.items()}
+    more = any(FEATURES[name].more for name in used)
+    return Extras(**arrays, more=MORE if more else None) if used else None
+
+
+def packed_extras(run: Run) -> Extras | None:
+    """Return the features that a run uses, beyond the plain model."""
+    return _extras({name: feature.pack(run) for name, feature in FEATURES.items()})
+
+
+def extras_of_jobs(problem: Problem, jobs: Ints, t0: float) -> Extras | None:
+    """Return the features for a plan of only the given jobs from `t0` on; each of them is eligible or runs at t0."""
+    if problem.extras is None:
+        return None
+    kept = {name: feature.of_jobs for name, feature in FEATURES.items() if feature.of_jobs is not None}
+    parts = {name: getattr(problem.extras, name) for name in kept}
+    used = {name: part for name, part in parts.items() if FEATURES[name].entries(part).size}
+    return _extras({name: kept[name](part, jobs, t0) for name, part in used.items()})
