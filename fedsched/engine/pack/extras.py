@@ -96,9 +96,11 @@ def nothing_of(kind: type[Any], *tables: str, first: str = "") -> Any:
     return kind(**arrays | ({first: ints([0])} if first else {}))
 
 
-def _pools(run: Run) -> Pools | None:
+def _pools(run: Run) -> Pools:
     need = pool_needs(run.workload, run.federation)
-    return Pools(ints(pool_amounts(run.workload, run.federation)), ints(need)) if need.any() else None
+    if not need.any():
+        return Pools(ints(np.zeros(0)), ints(need[:, :0]))
+    return Pools(ints(pool_amounts(run.workload, run.federation)), ints(need))
 
 
 def _precedence(run: Run) -> Precedence | None:
@@ -287,10 +289,10 @@ def _extras(parts: dict[str, Any]) -> Extras | None:
 
     A feature that is left out, or is None, is not in use.
     """
-    used = {name: part for name, part in parts.items() if part is not None and FEATURES[name].entries(part).size}
-    arrays = {name: used.get(name, feature.nothing) for name, feature in FEATURES.items()}
-    more = any(FEATURES[name].more for name in used)
-    return Extras(**arrays, more=MORE if more else None) if used else None
+    arrays = {name: feature.nothing for name, feature in FEATURES.items()}
+    arrays |= {name: part for name, part in parts.items() if part is not None}
+    used = [feature for name, feature in FEATURES.items() if feature.entries(arrays[name]).size]
+    return Extras(**arrays, more=MORE if any(one.more for one in used) else None) if used else None
 
 
 def packed_extras(run: Run) -> Extras | None:
