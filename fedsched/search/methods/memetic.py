@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.search.run.population import Population, first_population
-from fedsched.search.walks.per_cluster_walkers import PerClusterWalkers, Rebuilders, can_rebuild, can_walk_per_cluster
+from fedsched.search.walks.per_cluster_walkers import (
+    PerClusterWalkers,
+    QueueWalkers,
+    Rebuilders,
+    can_rebuild,
+    can_walk_per_cluster,
+    can_walk_queues,
+)
 from fedsched.search.walks.walkers import LATE, Walkers
 
 if TYPE_CHECKING:
@@ -38,6 +45,7 @@ BREEDING_FIRST = 0.5  # share of the budget until which breeding gets most of it
 BREEDING_SHARE = 0.8
 STALE_PER_CLUSTER = 100_000  # the same as STALE for a walker that keeps each job within one unit
 REBUILDING_SHARE = 0.7  # share of the side that ruins and recreates, if there is one; the others share the rest
+QUEUES_SHARE = 0.8  # share of the walk over strict queues, if it applies; the others share the rest
 MEMORY = 0.9  # weight of a side's earlier gains in each new stretch
 
 
@@ -69,11 +77,18 @@ class Memetic:
         self.walkers.weights = directions(members, objectives)
         self._stretch = int(np.clip(STRETCH * budget, SHORTEST, LONGEST))
         self.per_cluster: PerClusterWalkers | None = None
-        if can_walk_per_cluster(run.problem):
+        self._fixed_share = 0.0  # of the last side; the others share the rest
+        if can_walk_queues(run.problem):
+            self.per_cluster = QueueWalkers(run, late=_look_back(trials))
+            self._fixed_share = QUEUES_SHARE
+        elif can_walk_per_cluster(run.problem):
             members = 1 if objectives == 1 else members
             self.per_cluster = PerClusterWalkers(run, members=members, late=_look_back(trials / members))
             self.per_cluster.weights = directions(members, objectives)
-        self.rebuilders = Rebuilders(run, members=1, late=_look_back(trials)) if can_rebuild(run.problem) else None
+        self.rebuilders: Rebuilders | None = None
+        if can_rebuild(run.problem):
+            self.rebuilders = Rebuilders(run, members=1, late=_look_back(trials))
+            self._fixed_share = REBUILDING_SHARE
 
     def step(self, run: Run) -> bool:
         """Evaluate the first plans, or run the side that is furthest below its share for a stretch; return True."""
@@ -136,12 +151,12 @@ class Memetic:
             self.rebuilders.restore(rebuilders, run, most=1)
 
     def _shares(self, run: Run) -> Floats:
-        # Rebuilders have a fixed share, as only they restart at random. The others get their least share, and divide
-        # the rest by their recent gain per evaluation.
-        if self.rebuilders is None:
+        # A side made for such problems has a fixed share. The others get their least share, and divide the rest by
+        # their recent gain per evaluation.
+        if not self._fixed_share:
             return self._earned(run, len(self._spent))
-        others = (1.0 - REBUILDING_SHARE) * self._earned(run, len(self._spent) - 1)
-        return np.append(others, REBUILDING_SHARE)
+        others = (1.0 - self._fixed_share) * self._earned(run, len(self._spent) - 1)
+        return np.append(others, self._fixed_share)
 
     def _earned(self, run: Run, sides: int) -> Floats:
         budget = run.seconds_given if run.total is None else run.total
@@ -201,7 +216,7 @@ class Memetic:
         for k in range(len(walkers)):
             if walkers.stale(k) > STALE_PER_CLUSTER:
                 chosen = _one_of_the_best(walkers.scalar(k, population.values), rng)
-                walkers.set_out(run, k, population.rows[chosen], slack=SLACK)
+                walkers.start_again(run, k, population.rows[chosen], slack=SLACK)
             else:
                 for some, of_some in ((rows, values), (bound, found)):
                     scores = walkers.scalar(k, of_some)
