@@ -65,11 +65,14 @@ def test_a_row_is_evaluated_as_it_is_simulated() -> None:
             assert found[Column.FLOW] == expected.flow
 
 
-def test_a_row_gives_what_the_naive_reference_gives() -> None:
+@pytest.mark.parametrize("ruled", [None, Dispatch.LOCAL])
+def test_a_row_gives_what_the_naive_reference_gives(ruled: Dispatch | None) -> None:
     """Tests values against the plain-Python simulation of the same order, caps, dispatch and placement."""
-    for seed in range(tries(40)):
+    for seed in range(tries(40) if ruled is None else tries(80, 20)):
         problem, workload, _, scenario = of_scenario(seed)
         row = some_rows(problem, 1, seed)[0]
+        if ruled is not None:
+            problem.layout.rules(row[None])[0, 0] = ruled
         order, caps, dispatch, placement = unpack_row(problem.layout, row)
         t0 = problem.problem.t0
         jobs = [

@@ -117,7 +117,7 @@ def bound_to_earliest(problem: PackedProblem, order: Ints) -> tuple[Ints, Ints]:
     """Return an order and caps that bind each job, in the given order, to the cluster with its earliest predicted end.
 
     The prediction uses the nodes' availability and ignores contention. The returned order is that of predicted
-    starts; jobs that fit no single cluster keep all their nodes.
+    starts, then the given one; jobs that fit no single cluster keep all their nodes.
     """
     packed, limits, counts = as_if_submitted(problem.problem), problem.space.limits, problem.space.nodes
     begin = np.concatenate([[0], np.cumsum(counts)])
@@ -130,4 +130,4 @@ def bound_to_earliest(problem: PackedProblem, order: Ints) -> tuple[Ints, Ints]:
     caps, start = np.zeros_like(limits), np.zeros(len(limits))
     head = np.zeros_like(counts)
     bind(packed, np.vstack([limits, counts]), np.array(order, dtype=np.int64), begin, free, head, caps, start)
-    return np.argsort(start, kind="stable"), caps
+    return order[np.argsort(start[order], kind="stable")], caps

@@ -260,9 +260,9 @@ class QueueWalkers(PerClusterWalkers):
     def walk(self, run: Run, trials: int) -> None:
         """Make `trials` trials; then evaluate the best plan, if it is new, by a whole run."""
         self._found = False
-        super().walk(run, trials - 1)
+        super().walk(run, max(trials - 1, min(trials, 1)))
         walker = self.walkers[0]
-        if self._found:
+        if self._found and run.left:
             rows = walker.best[None].copy()
             values = run.problem.values(rows)
             walker.objectives[1] = values[0]
