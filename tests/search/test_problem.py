@@ -187,7 +187,7 @@ def test_names_are_checked() -> None:
 def test_a_plan_has_no_rule_that_its_workspace_cannot_hold() -> None:
     """Tests that a plan under conservative backfilling is refused: it would write beyond the arrays."""
     problem = SearchProblem(fs.Workload.example().head(5), fs.Federation.example(), BOTH)
-    with pytest.raises(ValueError, match="greedy, strict, easy, not conservative"):
+    with pytest.raises(ValueError, match="greedy, strict, easy, local, not conservative"):
         problem.row(range(5), rules=(int(Dispatch.CONSERVATIVE), 0))
 
 

@@ -130,4 +130,6 @@ def bound_to_earliest(problem: PackedProblem, order: Ints) -> tuple[Ints, Ints]:
     caps, start = np.zeros_like(limits), np.zeros(len(limits))
     head = np.zeros_like(counts)
     bind(packed, np.vstack([limits, counts]), np.array(order, dtype=np.int64), begin, free, head, caps, start)
-    return order[np.argsort(start[order], kind="stable")], caps
+    turn = np.full(len(limits), -1)
+    turn[order] = np.arange(len(order))
+    return np.lexsort((turn, start)), caps
