@@ -196,7 +196,7 @@ def test_a_search_of_queues_is_the_same_resumed_and_on_any_threads() -> None:
 
 
 def test_plans_of_queues_are_stored_and_replayed(tmp_path: Path) -> None:
-    """Tests that memetic's best plan for flow has strict queues, and that a file of it and its rules give its starts."""
+    """Tests that memetic finds strict queues for flow, and that a file of the plan and its rules give its starts."""
     rng = np.random.default_rng(11)
     machine = federation(rng, least=3)
     workload = package(machine, rng, jobs=40)
