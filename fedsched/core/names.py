@@ -32,7 +32,11 @@ PolicyName = Literal[
     "min-min-lookahead", "max-min-strict", "max-min-greedy", "max-min", "max-min-easy", "max-min-conservative",
     "max-min-lookahead", "sufferage-strict", "sufferage-greedy", "sufferage", "sufferage-easy",
     "sufferage-conservative", "sufferage-lookahead", "least-energy-strict", "least-energy-greedy", "least-energy",
-    "least-energy-easy", "least-energy-conservative", "least-energy-lookahead",
+    "least-energy-easy", "least-energy-conservative", "least-energy-lookahead", "list-spt-strict", "list-spt-greedy",
+    "list-spt", "list-spt-easy", "list-spt-conservative", "list-spt-lookahead", "list-saf-strict", "list-saf-greedy",
+    "list-saf", "list-saf-easy", "list-saf-conservative", "list-saf-lookahead", "list-laf-strict", "list-laf-greedy",
+    "list-laf", "list-laf-easy", "list-laf-conservative", "list-laf-lookahead", "list-sqrt-strict", "list-sqrt-greedy",
+    "list-sqrt", "list-sqrt-easy", "list-sqrt-conservative", "list-sqrt-lookahead",
 ]  # fmt: skip
 # Metrics that a search can minimise (utilisation: maximise).
 ObjectiveName = Literal[

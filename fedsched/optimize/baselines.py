@@ -45,7 +45,10 @@ BASELINES = (
     "fcfs", "easy", "easy-sjbf", "greedy", "sjf-greedy", "saf-easy", "laf-greedy", "ljf-greedy", "wfp3-easy", "jpr",
     "cbs", "lookahead",
 )  # fmt: skip
-DEAR_BASELINES = ("conservative", "mct", "min-min", "max-min", "sufferage", "least-energy")
+DEAR_BASELINES = (
+    "conservative", "mct", "min-min", "max-min", "sufferage", "least-energy", "list-spt", "list-saf", "list-laf",
+    "list-sqrt",
+)  # fmt: skip
 MANY_JOBS = 1000  # waiting at once; with more, the dear ones would take longer than a search
 MOST_SEEDS = 200
 FIRST = ("fcfs", "easy")  # simulated first, so that they are rarely left out

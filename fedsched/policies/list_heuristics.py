@@ -39,8 +39,23 @@ HEURISTICS: Mapping[str, str] = MappingProxyType(
         "max-min": "of the jobs of an instant, first the one whose least completion is greatest",
         "sufferage": "of the jobs of an instant, first the one that the second best cluster would delay most",
         "least-energy": "jobs in turn, each to the cluster where it adds the least energy",
+        "list-spt": "as mct, but of the jobs of an instant, first the one of the shortest estimate",
+        "list-saf": "as mct, but of the jobs of an instant, first the one of the smallest area (tasks × estimate)",
+        "list-laf": "as mct, but of the jobs of an instant, first the one of the largest area",
+        "list-sqrt": "as mct, but of the jobs of an instant, first the one of the least √tasks × estimate",
     }
 )
+
+
+def list_keys(tasks: Ints, estimate: Floats) -> dict[str, Floats]:
+    """Return what the heuristics with a list of their own sort jobs by, the least first, by heuristic."""
+    area = tasks * estimate
+    return {
+        "list-spt": np.asarray(estimate),
+        "list-saf": area,
+        "list-laf": -area,
+        "list-sqrt": np.sqrt(tasks) * estimate,
+    }
 
 
 class OpenShapes(NamedTuple):
@@ -175,6 +190,8 @@ class _Mapper:
         self.options = np.logical_or.reduceat(self.holds, self.shapes.first[:-1])
         for site in self.sites:
             site.refresh(self.tables, self.cluster_of)
+        present = self.shapes.first[:-1]
+        self.key = list_keys(self.shapes.tasks[present], self.shapes.estimate[present]).get(heuristic)
         self.turn = np.zeros(len(workload), dtype=np.int64)  # order of binding, which sorts equal starts
         self.bound = 0
 
@@ -231,11 +248,12 @@ class _Mapper:
 
     def run(self) -> Assignment:
         for now, rows in self._instants():
-            if self.heuristic in ("mct", "least-energy") or rows.size == 1:
-                for row in rows.tolist():
-                    self._bind(row, self._best_site(row, now), now)
-            else:
+            if self.heuristic in ("min-min", "max-min", "sufferage") and rows.size > 1:
                 self._map_together(rows, now)
+                continue
+            listed = rows if self.key is None else rows[np.argsort(self.key[rows], kind="stable")]
+            for row in listed.tolist():
+                self._bind(row, self._best_site(row, now), now)
         self.result.order[:] = np.lexsort((self.turn, self.result.start))
         return self.result
 

@@ -209,7 +209,7 @@ def test_the_reference_names_everything_public() -> None:
     for module in (fs.bounds, fs.gang, fs.generate, fs.io, fs.market, fs.model, fs.search):
         for name in module.__all__:
             assert f"{module.__name__}.{name}" in every or f":: fedsched.{name}\n" in every
-    for table in (policies.ORDERS, policies.DISPATCH, policies.PLACEMENTS):
+    for table in (policies.ORDERS, policies.DISPATCH, policies.list_heuristics.HEURISTICS, policies.PLACEMENTS):
         for name, meaning in table.items():
             assert f"| `{name}` | {meaning} |" in pages["policies"]
 

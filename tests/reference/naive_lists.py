@@ -15,7 +15,9 @@ from reference import naive
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-HEURISTICS = ("mct", "min-min", "max-min", "sufferage", "least-energy")
+HEURISTICS = (
+    "mct", "min-min", "max-min", "sufferage", "least-energy", "list-spt", "list-saf", "list-laf", "list-sqrt"
+)  # fmt: skip
 
 
 @dataclass
@@ -154,6 +156,15 @@ def urgency(places: list[Place], heuristic: str) -> float:
     return ends[1] - ends[0] if len(ends) > 1 else math.inf
 
 
+def listed(job: naive.Job, heuristic: str) -> float:
+    """Return what a heuristic with a list of its own takes the jobs of an instant by, least first (reading 27)."""
+    if heuristic == "list-spt":
+        return job.estimate
+    if heuristic == "list-sqrt":
+        return math.sqrt(job.tasks) * job.estimate
+    return job.tasks * job.estimate * (-1.0 if heuristic == "list-laf" else 1.0)
+
+
 def submitted(job: naive.Job, found: dict[int, Place]) -> float:
     """Return when a job is submitted, as predicted; infinite while the one that it follows is yet to be bound."""
     if job.follows is None:
@@ -191,6 +202,8 @@ def assign(
         chosen = together[0]
         if heuristic in ("min-min", "max-min", "sufferage"):
             chosen = max(together, key=lambda j: urgency(places[j], heuristic))  # of equals the first
+        elif heuristic.startswith("list-"):
+            chosen = min(together, key=lambda j: listed(jobs[j], heuristic))
         mine = places[chosen]
         if heuristic == "least-energy":
             costs = [predictor.energy(place) for place in mine]

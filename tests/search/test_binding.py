@@ -51,7 +51,8 @@ def plainly_bound(problem: SearchProblem, order: list[int]) -> tuple[list[int], 
             taken = min(need, sum(instant <= starts[j] for instant in free[g]), limits[j][g])
             free[g] = sorted([end] * taken + free[g][taken:])
             need -= taken
-    return sorted(range(len(starts)), key=starts.__getitem__), caps
+    turns = {j: turn for turn, j in enumerate(order)}
+    return sorted(range(len(starts)), key=lambda j: (starts[j], turns.get(j, -1))), caps
 
 
 def agrees(problem: SearchProblem, order: list[int]) -> bool:

@@ -65,11 +65,14 @@ def test_a_row_is_evaluated_as_it_is_simulated() -> None:
             assert found[Column.FLOW] == expected.flow
 
 
-def test_a_row_gives_what_the_naive_reference_gives() -> None:
+@pytest.mark.parametrize("ruled", [None, Dispatch.LOCAL])
+def test_a_row_gives_what_the_naive_reference_gives(ruled: Dispatch | None) -> None:
     """Tests values against the plain-Python simulation of the same order, caps, dispatch and placement."""
-    for seed in range(tries(40)):
+    for seed in range(tries(40) if ruled is None else tries(80, 20)):
         problem, workload, _, scenario = of_scenario(seed)
         row = some_rows(problem, 1, seed)[0]
+        if ruled is not None:
+            problem.layout.rules(row[None])[0, 0] = ruled
         order, caps, dispatch, placement = unpack_row(problem.layout, row)
         t0 = problem.problem.t0
         jobs = [
@@ -184,7 +187,7 @@ def test_names_are_checked() -> None:
 def test_a_plan_has_no_rule_that_its_workspace_cannot_hold() -> None:
     """Tests that a plan under conservative backfilling is refused: it would write beyond the arrays."""
     problem = SearchProblem(fs.Workload.example().head(5), fs.Federation.example(), BOTH)
-    with pytest.raises(ValueError, match="greedy, strict, easy, not conservative"):
+    with pytest.raises(ValueError, match="greedy, strict, easy, local, not conservative"):
         problem.row(range(5), rules=(int(Dispatch.CONSERVATIVE), 0))
 
 

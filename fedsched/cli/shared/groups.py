@@ -228,8 +228,8 @@ class Policy(Group):
         str | None,
         Parameter(
             group=options.POLICY,
-            help="The policy: easy (default), fcfs, easy-sjbf, slurm, …. Others: min-min, …, any ORDER-DISPATCH or "
-            "HEURISTIC-DISPATCH; FILE.py:NAME for your own. "
+            help="The policy: easy (default), fcfs, easy-sjbf, slurm, …. Others: min-min, list-saf, …, any "
+            "ORDER-DISPATCH or HEURISTIC-DISPATCH; FILE.py:NAME for your own. "
             "rolling searches a new plan again and again during the simulation. slurm is Slurm's own scheduler and "
             "needs --conf."
         ),

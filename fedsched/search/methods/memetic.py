@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.search.run.population import Population, first_population
-from fedsched.search.walks.per_cluster_walkers import PerClusterWalkers, Rebuilders, can_rebuild, can_walk_per_cluster
+from fedsched.search.walks.per_cluster_walkers import (
+    PerClusterWalkers,
+    QueueWalkers,
+    Rebuilders,
+    can_rebuild,
+    can_walk_per_cluster,
+    can_walk_queues,
+)
 from fedsched.search.walks.walkers import LATE, Walkers
 
 if TYPE_CHECKING:
@@ -38,6 +45,7 @@ BREEDING_FIRST = 0.5  # share of the budget until which breeding gets most of it
 BREEDING_SHARE = 0.8
 STALE_PER_CLUSTER = 100_000  # the same as STALE for a walker that keeps each job within one unit
 REBUILDING_SHARE = 0.7  # share of the side that ruins and recreates, if there is one; the others share the rest
+QUEUES_SHARE = 0.8  # share of the walk over strict queues, if it applies; the others share the rest
 MEMORY = 0.9  # weight of a side's earlier gains in each new stretch
 
 
@@ -52,7 +60,7 @@ class Memetic:
         self._population: Population | None = None
         self._generation = 0
         self._gather(run)
-        sides = 2 + (self.per_cluster is not None) + (self.rebuilders is not None)
+        sides = len(self._stretch)
         # In evaluations, or in seconds if the budget is in seconds: evaluations of the third side take less time.
         self._spent = np.zeros(sides)  # budget used by breeding, walking, walking within units, and rebuilding
         self._gained = np.zeros(sides)  # recent gains of hypervolume
@@ -67,13 +75,22 @@ class Memetic:
         members = max(least, min(MEMBERS, int(trials / PER_WALKER)))
         self.walkers = Walkers(run, members=members, late=_look_back(trials / members))
         self.walkers.weights = directions(members, objectives)
-        self._stretch = int(np.clip(STRETCH * budget, SHORTEST, LONGEST))
         self.per_cluster: PerClusterWalkers | None = None
-        if can_walk_per_cluster(run.problem):
+        self._fixed_share = 0.0  # of the last side; the others share the rest
+        if can_walk_queues(run.problem):
+            self.per_cluster = QueueWalkers(run, late=_look_back(trials))
+            self._fixed_share = QUEUES_SHARE
+        elif can_walk_per_cluster(run.problem):
             members = 1 if objectives == 1 else members
             self.per_cluster = PerClusterWalkers(run, members=members, late=_look_back(trials / members))
             self.per_cluster.weights = directions(members, objectives)
-        self.rebuilders = Rebuilders(run, members=1, late=_look_back(trials)) if can_rebuild(run.problem) else None
+        self.rebuilders: Rebuilders | None = None
+        if can_rebuild(run.problem):
+            self.rebuilders = Rebuilders(run, members=1, late=_look_back(trials))
+            self._fixed_share = REBUILDING_SHARE
+        sides = 2 + (self.per_cluster is not None) + (self.rebuilders is not None)
+        # Evaluations of a stretch of each side: in a budget in seconds, sides that evaluate faster have longer ones.
+        self._stretch = np.full(sides, int(np.clip(STRETCH * budget, SHORTEST, LONGEST)))
 
     def step(self, run: Run) -> bool:
         """Evaluate the first plans, or run the side that is furthest below its share for a stretch; return True."""
@@ -81,20 +98,20 @@ class Memetic:
             self._begin(run)
             return True
         side = int(np.argmin(self._spent / self._shares(run)))
-        before, merit = _used(run), run.hypervolume()
+        stretch, before, merit = int(self._stretch[side]), _used(run), run.hypervolume()
         evaluations, seconds = run.evaluations, run.seconds
         if side == 0:
-            self._breed(run)
+            self._breed(run, stretch)
         elif self.rebuilders is not None and side == len(self._spent) - 1:
-            self._rebuild(run, self.rebuilders)
+            self._rebuild(run, self.rebuilders, stretch)
         elif self.per_cluster is not None and side == 2:
-            self._walk_per_cluster(run, self.per_cluster)
+            self._walk_per_cluster(run, self.per_cluster, stretch)
         else:
-            self._walk(run)
+            self._walk(run, stretch)
         spent = _used(run) - before
         if run.seconds_given is not None and run.seconds > seconds:
             rate = (run.evaluations - evaluations) / (run.seconds - seconds)
-            self._stretch = int(np.clip(STRETCH * run.seconds_given * rate, LEAST_TIMED, LONGEST))
+            self._stretch[side] = int(np.clip(STRETCH * run.seconds_given * rate, LEAST_TIMED, LONGEST))
         self._spent[side] += spent
         self._gained[side] = MEMORY * self._gained[side] + run.hypervolume() - merit
         self._paid[side] = MEMORY * self._paid[side] + spent
@@ -121,7 +138,7 @@ class Memetic:
         if population is None or walkers is None:
             return
         self._generation = saved.whole("generation")
-        self._stretch = saved.whole("stretch", LEAST_TIMED, LONGEST)
+        self._stretch = saved.ints("stretch", (len(self._spent),), LEAST_TIMED, most=LONGEST)
         self._spent, self._gained, self._paid = (
             saved.floats(name, (len(self._spent),)) for name in ("spent", "gained", "paid")
         )
@@ -136,12 +153,12 @@ class Memetic:
             self.rebuilders.restore(rebuilders, run, most=1)
 
     def _shares(self, run: Run) -> Floats:
-        # Rebuilders have a fixed share, as only they restart at random. The others get their least share, and divide
-        # the rest by their recent gain per evaluation.
-        if self.rebuilders is None:
+        # A side made for such problems has a fixed share. The others get their least share, and divide the rest by
+        # their recent gain per evaluation.
+        if not self._fixed_share:
             return self._earned(run, len(self._spent))
-        others = (1.0 - REBUILDING_SHARE) * self._earned(run, len(self._spent) - 1)
-        return np.append(others, REBUILDING_SHARE)
+        others = (1.0 - self._fixed_share) * self._earned(run, len(self._spent) - 1)
+        return np.append(others, self._fixed_share)
 
     def _earned(self, run: Run, sides: int) -> Floats:
         budget = run.seconds_given if run.total is None else run.total
@@ -169,24 +186,24 @@ class Memetic:
 
     # ---- breeding -----------------------------------------------------------------------------------------------
 
-    def _breed(self, run: Run) -> None:
+    def _breed(self, run: Run, evaluations: int) -> None:
         population = self._population
         if population is None:
             return
         begun = run.evaluations
-        while run.evaluations - begun < self._stretch:
+        while run.evaluations - begun < evaluations:
             self._generation += 1
             children = population.children(run, self._generation)
             population.survive(children, run.evaluate(children))
 
     # ---- walking ------------------------------------------------------------------------------------------------
 
-    def _walk(self, run: Run) -> None:
+    def _walk(self, run: Run, trials: int) -> None:
         self._look_ahead(run)
         self._start_elsewhere(run)
-        self.walkers.walk(run, min(self._stretch, run.left))
+        self.walkers.walk(run, min(trials, run.left))
 
-    def _walk_per_cluster(self, run: Run, walkers: PerClusterWalkers) -> None:
+    def _walk_per_cluster(self, run: Run, walkers: PerClusterWalkers, trials: int) -> None:
         self._look_ahead(run)
         population = self._population
         if population is None:
@@ -201,19 +218,19 @@ class Memetic:
         for k in range(len(walkers)):
             if walkers.stale(k) > STALE_PER_CLUSTER:
                 chosen = _one_of_the_best(walkers.scalar(k, population.values), rng)
-                walkers.set_out(run, k, population.rows[chosen], slack=SLACK)
+                walkers.start_again(run, k, population.rows[chosen], slack=SLACK)
             else:
                 for some, of_some in ((rows, values), (bound, found)):
                     scores = walkers.scalar(k, of_some)
                     if len(some) and scores.min() < walkers.best(k):
                         walkers.set_out(run, k, some[int(np.argmin(scores))], if_better=True)
-        walkers.walk(run, min(self._stretch, run.left))
+        walkers.walk(run, min(trials, run.left))
 
-    def _rebuild(self, run: Run, rebuilders: Rebuilders) -> None:
+    def _rebuild(self, run: Run, rebuilders: Rebuilders, trials: int) -> None:
         if not rebuilders.are_set:
             rows, _ = run.archive.plans()
             rebuilders.set_out(run, 0, rows[0] if len(rows) else run.seeds[0])
-        rebuilders.walk(run, min(self._stretch, run.left))
+        rebuilders.walk(run, min(trials, run.left))
 
     def _look_ahead(self, run: Run) -> None:
         # Objectives are scaled from the best value seen to the worst on the front.

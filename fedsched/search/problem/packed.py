@@ -58,7 +58,7 @@ FAULT_TEXTS = {
     CAP_FAULT: "caps must be at least 0; problem.repaired sets them within their limits",
     SHAPE_FAULT: "shapes must be indices of the jobs' shapes",
 }
-PLAN_DISPATCH = (Dispatch.GREEDY, Dispatch.STRICT, Dispatch.EASY)
+PLAN_DISPATCH = (Dispatch.GREEDY, Dispatch.STRICT, Dispatch.EASY, Dispatch.LOCAL)
 FAR = 2.0**30  # factor of the penalty on each metric for each further job without an end
 
 

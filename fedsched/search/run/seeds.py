@@ -9,6 +9,7 @@ import numpy as np
 from fedsched.engine.codes import Dispatch
 from fedsched.engine.orders import order_as_recorded
 from fedsched.engine.pack.shape_arrays import read_only
+from fedsched.policies.list_heuristics import list_keys
 from fedsched.search.encoding.delays import cheapest_delays
 from fedsched.search.problem.binding import bind
 
@@ -26,8 +27,9 @@ ORDERS = ("fcfs", "ljf", "laf", "largest", "sjf", "saf", "smallest", "f1")
 def structured_seeds(problem: PackedProblem, *, limit: int, clock: Clock | None = None) -> Ints:
     """Return at most `limit` different feasible plans, the simplest first.
 
-    There are fewer if 60 % of a budget in seconds is used before. First come the orders under each placement rule;
-    then jobs bound to the clusters of a list scheduler; then the orders under strict dispatch. Last come orders and
+    There are fewer if 60 % of a budget in seconds is used before. First come the orders under each placement rule, and
+    after the usual one jobs bound to the clusters of a list scheduler, with a strict queue for each cluster. Then
+    come jobs bound in this way under greedy dispatch, and the orders under strict dispatch. Last come orders and
     placements with the k least efficient groups forbidden, to all jobs or to the small ones.
     """
     seen: set[bytes] = set()
@@ -84,6 +86,10 @@ def _candidates(problem: PackedProblem) -> Iterator[Ints]:
     for placement in placements:
         for order in orders.values():
             yield plan(order, limits, placement)
+        if placement == usual and problem.whole_nodes:
+            jobs = order_as_recorded(problem.problem, "fcfs")
+            for key in list_keys(problem.problem.tasks[jobs], problem.problem.estimate[jobs]).values():
+                yield plan(*bound_to_earliest(problem, jobs[np.argsort(key, kind="stable")]), rule=int(Dispatch.LOCAL))
     if problem.whole_nodes:
         for name in ("ljf", "laf", "fcfs", "sjf"):
             yield plan(*bound_to_earliest(problem, orders[name]))
@@ -111,7 +117,7 @@ def bound_to_earliest(problem: PackedProblem, order: Ints) -> tuple[Ints, Ints]:
     """Return an order and caps that bind each job, in the given order, to the cluster with its earliest predicted end.
 
     The prediction uses the nodes' availability and ignores contention. The returned order is that of predicted
-    starts; jobs that fit no single cluster keep all their nodes.
+    starts, then the given one; jobs that fit no single cluster keep all their nodes.
     """
     packed, limits, counts = as_if_submitted(problem.problem), problem.space.limits, problem.space.nodes
     begin = np.concatenate([[0], np.cumsum(counts)])
@@ -124,4 +130,6 @@ def bound_to_earliest(problem: PackedProblem, order: Ints) -> tuple[Ints, Ints]:
     caps, start = np.zeros_like(limits), np.zeros(len(limits))
     head = np.zeros_like(counts)
     bind(packed, np.vstack([limits, counts]), np.array(order, dtype=np.int64), begin, free, head, caps, start)
-    return np.argsort(start, kind="stable"), caps
+    turn = np.full(len(limits), -1)
+    turn[order] = np.arange(len(order))
+    return np.lexsort((turn, start)), caps
