@@ -33,8 +33,8 @@ class SchedulingEnv(gymnasium.Env["Observation", "np.int64"]):
         The jobs, and the machine that they run on.
     jobs
         Jobs of an episode: that many consecutive jobs of the log. The first row is drawn, unless
-        `reset(options={"first": row})` gives it. By default an episode is the whole workload. It must be so if jobs
-        wait for others or for a time of their own, may be held or cancelled, follow others, or are under limits.
+        `reset(options={"first": row})` gives it. They are a workload of their own: conditions on jobs outside count
+        as met, and limits count these jobs alone. By default an episode is the whole workload.
     objective, weights
         A metric, or several with weights. An episode's rewards add up to its negative (utilisation: to itself).
         Each reward is the change that jobs finished since the last decision make in it; in a mean, each job counts as

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from fedsched.core.jit import row
 from fedsched.core.values import whole
 from fedsched.engine.arrays.new_state import new_state
 from fedsched.engine.codes import Needs, QueueKey
-from fedsched.engine.compatibility import Use, refuse
+from fedsched.engine.compatibility import Use, refuse, usage_note
 from fedsched.engine.loop.metric_integrals import integrals
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.optional_features.moldable import moldable_of
@@ -54,6 +54,9 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Extras, Ints, Plan, Problem, RunningJobs, State
     from fedsched.io.arguments import AnyJobs, AnyMachine
     from fedsched.model.jobs.workload import Workload
+
+# Columns of one table hold these for the whole log. They tie jobs together, so a part of the log is packed by itself.
+OF_THE_LOG = ("conditions and begins", "feedback", "limits", "cancellations", "holds")
 
 
 class Episodes:
@@ -97,9 +100,8 @@ class Episodes:
             raise ValueError(f"{noun}: {field} is that of the whole workload; leave out {field}=…, or jobs={jobs}.")
         if not isinstance(order, str) or order not in ORDERS:
             raise unknown_name("queue order", order, ORDERS)
-        if not self._whole:
-            refuse("stretches", Use(workload, federation))
-        refuse("environment", Use(workload, federation))
+        use = Use(workload, federation)
+        refuse("environment", use)
         objectives = _objectives(objective, weights)
         # EASY's rules keep the planned ends, which are observed.
         rules = Rules(order=order, dispatch="easy", placement=placement)
@@ -115,8 +117,11 @@ class Episodes:
         self.workload, self.federation, self.reading = workload, federation, run.reading
         self.order, self.placement = order, placement
         self._running = running
+        self._rules, self._caps = rules, caps
         self._tiers = run.problem.extras is not None and run.problem.extras.tier.size > 0
         self.runs = self._new_runs(run.problem, run.plan, objectives, runs, places, others)
+        packed = not self._whole and any(usage_note(name, use) is not None for name in OF_THE_LOG)
+        self._parts: list[Runs | None] | None = [None] * runs if packed else None
         self.answers: Ints = self.runs.answer
         self.seen: Observations = self.runs.seen
         self.told: StepOutcome = self.runs.told
@@ -124,9 +129,7 @@ class Episodes:
     def _new_runs(self, log: Problem, plan: Plan, objectives: Objectives, runs: int, places: int, others: int) -> Runs:
         groups, jobs = log.groups.nodes.size, self.jobs
         pools = 0 if log.extras is None else log.extras.pools.amount.size
-        stretch, submit = self._stretch(log, 0), np.zeros(1)
-        state = new_state(stretch, needs=Needs.ENDS, separate_backfill=False)
-        states = side_by_side(state, runs)
+        submit, states = np.zeros(1), side_by_side(_new_state(self._stretch(log, 0)), runs)
         return Runs(
             log=log,
             plan=plan,
@@ -157,9 +160,12 @@ class Episodes:
         # holds for the views of the submit in `room` and of the shapes in the states.
         self.__dict__.update(state)
         frozen(self.runs.log)
-        room = self.runs.room._replace(submit_seen=read_only(self.runs.room.submit))
-        chosen = ChosenShapes.in_states(self.runs.states, self.runs.answer.size)
-        self.runs = self.runs._replace(room=room, chosen=chosen)
+        self.runs = _with_views(self.runs)
+        if self._parts is not None:
+            for b, part in enumerate(self._parts):
+                if part is not None:
+                    frozen(part.log)
+                    self._parts[b] = _with_views(part._replace(**self._common(b)))
 
     @property
     def starts(self) -> int:
@@ -168,7 +174,7 @@ class Episodes:
 
     def _stretch(self, log: Problem, first: int) -> Problem:
         # Only what a queue order, a state and the integrals read; kernels use `problem_of`.
-        if self._whole:
+        if log.submit.size == self.jobs:
             return log
         rows = slice(first, first + self.jobs)
         columns = ("submit", "tasks", "runtime", "estimate", "sigma", "bandwidth", "origin", "user")
@@ -187,10 +193,45 @@ class Episodes:
         runs.first[b] = first
         if not self._whole:
             runs.t0[b] = runs.log.submit[first]
+        if self._parts is not None:
+            self._parts[b] = part = self._packed(b)
+            runs.t0[b] = part.log.t0
         if runs.plan.order_key == QueueKey.FIXED and (self.order != "fcfs" or self._tiers):
-            runs.order[b] = queue_order(self._stretch(runs.log, first), self.order)[0]
+            runs.order[b] = queue_order(self._problem(b), self.order)[0]
         if self._running is not None:
             set_running(self.state(b), self._running.rows, self._running)
+
+    def _packed(self, b: int) -> Runs:
+        # Run b alone, with its part of the log packed as a workload of its own.
+        first = int(self.runs.first[b])
+        caps = None if self._caps is None else self._caps[first : first + self.jobs]
+        run = prepare(self._jobs(b), self.federation, self._rules, reading=self.reading, caps=caps)
+        log, states = run.problem, side_by_side(_new_state(run.problem), 1)
+        return self.runs._replace(
+            log=log,
+            plan=run.plan,
+            of_job=of_jobs(log),
+            states=states,
+            chosen=ChosenShapes.in_states(states, 1),
+            first=np.zeros(1, dtype=np.int64),
+            **self._common(b),
+        )
+
+    def _common(self, b: int) -> dict[str, Any]:
+        # What a run that is packed by itself shares with the others: views of its rows.
+        runs, own = self.runs, slice(b, b + 1)
+        shared = {name: getattr(runs, name)[own] for name in ("order", "t0", "answer", "waiting", "ended")}
+        seen = Observations._make(array[own] for array in runs.seen)
+        return {**shared, "seen": seen, "told": StepOutcome._make(array[own] for array in runs.told)}
+
+    def _runs_of(self, b: int) -> tuple[Runs, int]:
+        # The arrays of run b, and its place in them.
+        part = None if self._parts is None else self._parts[b]
+        return (self.runs, b) if part is None else (part, 0)
+
+    def _problem(self, b: int) -> Problem:
+        runs, place = self._runs_of(b)
+        return self._stretch(runs.log, int(runs.first[place]))
 
     def rest(self) -> None:
         """Set every run's answer so that the next `advance_runs` leaves the run as it is.
@@ -204,13 +245,14 @@ class Episodes:
 
         Raise ScheduleError if a queued job can never start.
         """
-        stuck = advance_runs(self.runs)
-        if stuck >= 0:
+        together = [self.runs] if self._parts is None else [part for part in self._parts if part is not None]
+        if any(advance_runs(runs) >= 0 for runs in together):
             raise ScheduleError("A queued job can never start: please report this workload, it should be refused.")
 
     def state(self, b: int) -> State:
         """Return the state of run b, made of views of the common arrays."""
-        return row(self.runs.states, b)
+        runs, place = self._runs_of(b)
+        return row(runs.states, place)
 
     def _jobs(self, b: int) -> Workload:
         # A run's jobs in the order of its rows: by arrival.
@@ -225,8 +267,7 @@ class Episodes:
 
     def integrals(self, b: int) -> Integrals:
         """Return the sums over time of run b so far, such as saturated seconds."""
-        problem = self._stretch(self.runs.log, int(self.runs.first[b]))
-        return Integrals(*map(float, integrals(problem, self.state(b))))
+        return Integrals(*map(float, integrals(self._problem(b), self.state(b))))
 
     def objective(self, b: int) -> float:
         """Return the objective of run b over the jobs finished so far; at the end of the run it is the final value.
@@ -241,15 +282,15 @@ class Episodes:
 
         Jobs that have not finished have no end; cancelled jobs have no start.
         """
-        first, state = int(self.runs.first[b]), self.state(b)
+        first, state, problem = int(self.runs.first[b]), self.state(b), self._problem(b)
         rows = self._rows[first : first + self.jobs]
         back = np.argsort(rows)  # the workload's own order
         finished = int(state.counter[Counter.FINISHED])
         over = state.finish <= state.clock[0]
-        jobs = len(self.runs.log.arrival) + len(self.runs.log.running) if self._whole else self.jobs
+        jobs = len(problem.arrival) + len(problem.running)
         done = finished == jobs
         workload = self.workload if self._whole else self.workload.take(rows[back])
-        if (moldable := moldable_of(self.runs.log)) is not None and state.extras is not None:
+        if (moldable := moldable_of(problem)) is not None and state.extras is not None:
             workload = with_shapes(workload, self.federation, moldable.which[state.extras.molded.at][back])
         if workload.feedback is not None:
             submit = actual_submits(self.workload.take(rows), state)[back]
@@ -267,6 +308,15 @@ class Episodes:
             notes=() if done else (f"during an episode: {finished} of {jobs} jobs finished",),
             until=np.inf if done else float(state.clock[Clock.NOW]),
         )
+
+
+def _new_state(problem: Problem) -> State:
+    return new_state(problem, needs=Needs.ENDS, separate_backfill=False)
+
+
+def _with_views(runs: Runs) -> Runs:
+    room = runs.room._replace(submit_seen=read_only(runs.room.submit))
+    return runs._replace(room=room, chosen=ChosenShapes.in_states(runs.states, runs.states.start.shape[0]))
 
 
 def _stretch_of(extras: Extras, first: int, last: int) -> Extras:

@@ -153,11 +153,3 @@ def test_a_held_job_is_not_seen_and_comes_back() -> None:
     assert schedule.start.tolist() == [30.0, 40.0]
     schedule.verify(claimed=schedule.metrics())
     assert env.episodes.objective(0) == (40.0 + 45.0) / 2
-
-
-def test_held_jobs_of_a_stretch_are_refused() -> None:
-    """The whole workload may be held; a part of it is refused by name."""
-    log = fs.Workload(submit=[0.0, 0.0], tasks=[2, 2], runtime=[10.0, 5.0], held={2: [(0, 6)]})
-    with pytest.raises(ValueError, match=r"part of the log \(jobs=\) does not support jobs that are held"):
-        SchedulingEnv(log, TWO, jobs=1)
-    assert decided(SchedulingEnv(log, TWO)).start.tolist() == [0.0, 10.0]

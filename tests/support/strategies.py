@@ -153,6 +153,21 @@ class Scenario:
         jobs = [replace(job, after=(), begin=0.0, held=(), cancel_at=math.inf, follows=None) for job in self.jobs]
         return replace(self, jobs=jobs)
 
+    def part(self, rows: Sequence[int]) -> Scenario:
+        """Return the scenario of these jobs alone: what they ask of others is met, and limits count none but them."""
+        new = {j: row for row, j in enumerate(rows)}
+        jobs = []
+        for job in (self.jobs[j] for j in rows):
+            asked = [one for one in job.after if one[0] == "singleton" or one[1] in new]
+            after = tuple((kind, new.get(on, -1), lag) for kind, on, lag in asked)
+            follows = (new[job.follows[0]], job.follows[1]) if job.follows and job.follows[0] in new else None
+            jobs.append(replace(job, after=after, follows=follows))
+        limits = tuple(
+            replace(limit, parts={new[j]: amount for j, amount in limit.parts.items() if j in new})
+            for limit in self.machine.limits
+        )
+        return replace(self, jobs=jobs, machine=replace(self.machine, limits=limits))
+
     def simulate(
         self,
         *,
