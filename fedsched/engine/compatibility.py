@@ -301,9 +301,6 @@ REFUSED: dict[str, dict[str, str]] = {
     "environment": {
         "power saving": _NOT_MODELLED,
         "power caps": _NO_WATTS,
-        "downtimes that take nodes": "an episode brings every job to its end",
-        "downtimes without an end": "an episode brings every job to its end",
-        "jobs in reservations": _MISSED,
     },
     "exact": {
         "shapes at submit": "an optimum chooses them (alternatives='free')",

@@ -25,8 +25,11 @@ from fedsched.engine.run.simulation import (
     actual_submits,
     cancelled_jobs,
     held_jobs,
+    lost_in,
     refuse_foreign_running,
     set_running,
+    unfinished_note,
+    until_the_last_end,
 )
 from fedsched.gym.chosen_shapes import ChosenShapes
 from fedsched.gym.features import ProgressFeature, RunningFeature, WaitingFeature, of_jobs
@@ -56,7 +59,7 @@ if TYPE_CHECKING:
     from fedsched.model.jobs.workload import Workload
 
 # Columns of one table hold these for the whole log. They tie jobs together, so a part of the log is packed by itself.
-OF_THE_LOG = ("conditions and begins", "feedback", "limits", "cancellations", "holds")
+OF_THE_LOG = ("conditions and begins", "feedback", "limits", "cancellations", "holds", "jobs in reservations")
 
 
 class Episodes:
@@ -243,10 +246,11 @@ class Episodes:
     def advance_runs(self) -> None:
         """Apply each run's answer, and advance the run to its next decision or to its end.
 
-        Raise ScheduleError if a queued job can never start.
+        Raise ScheduleError if a queued job can never start, and no closed nodes explain it.
         """
         together = [self.runs] if self._parts is None else [part for part in self._parts if part is not None]
-        if any(advance_runs(runs) >= 0 for runs in together):
+        stuck = [advance_runs(runs) >= 0 for runs in together]
+        if any(stuck) and not self.federation.calendar:
             raise ScheduleError("A queued job can never start: please report this workload, it should be refused.")
 
     def state(self, b: int) -> State:
@@ -267,7 +271,20 @@ class Episodes:
 
     def integrals(self, b: int) -> Integrals:
         """Return the sums over time of run b so far, such as saturated seconds."""
-        return Integrals(*map(float, integrals(self._problem(b), self.state(b))))
+        problem, state = self._problem(b), self.state(b)
+        found = Integrals(*map(float, integrals(problem, state)))
+        return until_the_last_end(found, problem, state) if self._is_stuck(b) else found
+
+    def _is_stuck(self, b: int) -> bool:
+        # Whether the run is over although some jobs have not ended: closed nodes leave them no room.
+        counter = self.state(b).counter
+        has_begun = counter[Counter.TRACK_ENDS] == 1
+        return bool(has_begun and self.told.over[b] == 1 and counter[Counter.FINISHED] < self._most(b))
+
+    def _most(self, b: int) -> int:
+        # The number of jobs that may start in run b, or run from its begin on.
+        problem = self._problem(b)
+        return problem.arrival.size + problem.running.size
 
     def objective(self, b: int) -> float:
         """Return the objective of run b over the jobs finished so far; at the end of the run it is the final value.
@@ -282,30 +299,36 @@ class Episodes:
 
         Jobs that have not finished have no end; cancelled jobs have no start.
         """
-        first, state, problem = int(self.runs.first[b]), self.state(b), self._problem(b)
+        first, state = int(self.runs.first[b]), self.state(b)
         rows = self._rows[first : first + self.jobs]
         back = np.argsort(rows)  # the workload's own order
         finished = int(state.counter[Counter.FINISHED])
         over = state.finish <= state.clock[0]
-        jobs = len(problem.arrival) + len(problem.running)
-        done = finished == jobs
+        jobs, stuck = self._most(b), self._is_stuck(b)
+        done = stuck or finished == jobs
+        lost = lost_in(state)
+        start = np.where(cancelled_jobs(state) | held_jobs(state), np.nan, state.start)
+        if lost is not None:
+            start[lost.killed] = np.nan
+        note = unfinished_note(finished, jobs) if stuck else f"during an episode: {finished} of {jobs} jobs finished"
         workload = self.workload if self._whole else self.workload.take(rows[back])
-        if (moldable := moldable_of(problem)) is not None and state.extras is not None:
+        if (moldable := moldable_of(self._problem(b))) is not None and state.extras is not None:
             workload = with_shapes(workload, self.federation, moldable.which[state.extras.molded.at][back])
         if workload.feedback is not None:
-            submit = actual_submits(self.workload.take(rows), state)[back]
+            submit = actual_submits(self.workload.take(rows), state, lost)[back]
             workload = replace(workload, submit=submit, after=replace_singletons(workload))
         return Schedule(
             workload=workload,
             federation=self.federation,
-            start=np.where(cancelled_jobs(state) | held_jobs(state), np.nan, state.start)[back],
+            start=start[back],
             finish=np.where(over, state.finish, np.nan)[back],
-            counts=state.counts[back],
+            counts=np.where(np.isnan(start)[:, None], 0, state.counts)[back],  # of others, those of another episode
             t0=float(self.runs.t0[b]),
             reading=self.reading,
             policy=f"decisions, {self.order} on {self.placement}",
             integrals=self.integrals(b),
-            notes=() if done else (f"during an episode: {finished} of {jobs} jobs finished",),
+            lost=None if lost is None else lost.of_rows(back),
+            notes=() if finished == jobs else (note,),
             until=np.inf if done else float(state.clock[Clock.NOW]),
         )
 

@@ -10,6 +10,7 @@ import numpy as np
 from fedsched.core.jit import inlined
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.optional_features.dependencies import joined_count, submitted_at
+from fedsched.engine.optional_features.lost_runs import requeues
 from fedsched.engine.placement.tasks_per_node import is_uneven
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ def see_whole(problem: Problem, state: State, free: Singles, progress: Singles) 
     _see_pools(problem.extras, state.extras, state.free.size, free)
     joined = joined_count(state.extras, counter[Counter.ARRIVED])
     progress[ProgressFeature.ARRIVED] = (joined + problem.running.size) / jobs
-    progress[ProgressFeature.STARTED] = counter[Counter.STARTED] / jobs
+    progress[ProgressFeature.STARTED] = (counter[Counter.STARTED] - requeues(state.extras)) / jobs
     never = jobs - problem.arrival.size - problem.running.size  # jobs that can never start: counted from the beginning
     progress[ProgressFeature.FINISHED] = (never + counter[Counter.FINISHED]) / jobs
 

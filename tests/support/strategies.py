@@ -120,11 +120,17 @@ class Scenario:
         return replace(self, machine=replace(self.machine, closures=closures))
 
     def for_environments(self) -> Scenario:
-        """Return the scenario without what environments do not know."""
-        closures = tuple(one for one in self.machine.closures if one.end < math.inf)
-        known = replace(self, machine=replace(self.machine, closures=closures)).without_victims()
-        choosing = self.settings.alternatives == "earliest_finish"
-        return (known if choosing else known.as_chosen()).without_reservations()
+        """Return the scenario with jobs of one shape, unless they choose theirs as they join the queue."""
+        return self if self.settings.alternatives == "earliest_finish" else self.as_chosen()
+
+    def with_endless(self, seed: int) -> Scenario:
+        """Return the scenario with some closures that never end."""
+        rng = random.Random(-39 - seed)
+        closures = tuple(
+            replace(one, end=math.inf) if one.reservation is None and rng.random() < 0.4 else one
+            for one in self.machine.closures
+        )
+        return replace(self, machine=replace(self.machine, closures=closures))
 
     def without_holds(self) -> Scenario:
         """Return the scenario with jobs that nobody holds."""
@@ -136,7 +142,7 @@ class Scenario:
 
     def for_the_exact_model(self) -> Scenario:
         """Return the scenario without what the exact solver does not know."""
-        return self.for_environments().as_chosen().without_conditions().without_closures()
+        return self.as_chosen().without_conditions().without_closures()
 
     def with_breaks(self) -> Scenario:
         """Return the scenario with what the exact solver knows of closures, conditions and holds."""
