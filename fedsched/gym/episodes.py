@@ -22,6 +22,7 @@ from fedsched.engine.pack.problem import frozen
 from fedsched.engine.pack.shape_arrays import read_only
 from fedsched.engine.placement.tasks_per_node import rows_of
 from fedsched.engine.run.simulation import (
+    Simulation,
     actual_submits,
     cancelled_jobs,
     held_jobs,
@@ -31,6 +32,9 @@ from fedsched.engine.run.simulation import (
     unfinished_note,
     until_the_last_end,
 )
+from fedsched.engine.sharing import NodeSharing
+from fedsched.engine.sharing.pack import freeze
+from fedsched.engine.sharing.run import schedule_of
 from fedsched.gym.chosen_shapes import ChosenShapes
 from fedsched.gym.features import ProgressFeature, RunningFeature, WaitingFeature, of_jobs
 from fedsched.gym.kernel import Answer, advance_runs
@@ -46,20 +50,23 @@ from fedsched.model.schedule.schedule import Schedule
 from fedsched.policies import Rules
 from fedsched.policies.named import ORDERS
 from fedsched.search.problem.objectives import Objectives
-from fedsched.simulate import prepare
+from fedsched.simulate import prepare, with_named_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from fedsched.core.names import PlacementName
+    from fedsched.core.names import PlacementName, SharingName
     from fedsched.engine.arrays.structs import Extras, Ints, Plan, Problem, RunningJobs, State
     from fedsched.io.arguments import AnyJobs, AnyMachine
     from fedsched.model.jobs.workload import Workload
 
 # Columns of one table hold these for the whole log. They tie jobs together, so a part of the log is packed by itself.
 OF_THE_LOG = ("conditions and begins", "feedback", "limits", "cancellations", "holds", "jobs in reservations")
+
+# Metrics that a schedule on shared nodes has from the cores that jobs take of each node, or does not know.
+BY_SHARES = ("utilisation", "energy", "busy_energy", "idle_energy", "loss_of_capacity", "wasted_node_seconds")
 
 
 class Episodes:
@@ -85,13 +92,18 @@ class Episodes:
         caps: NDArray[np.int64] | None = None,
         t0: float | None = None,
         running: RunningJobs | None = None,
+        sharing: NodeSharing | SharingName | None = None,
         waiting_places: int = 128,
         running_places: int = 64,
     ) -> None:
         noun = "environment"
         workload, federation = nouns_of(noun, workload, federation, second="federation")
         already = () if running is None else tuple(running.rows.tolist())
-        workload = count_in_nodes(with_default_times(workload, federation), federation)
+        workload = with_default_times(workload, federation)
+        if sharing is None:
+            workload = count_in_nodes(workload, federation)
+        else:
+            federation, caps = with_named_nodes(federation, caps)
         workload = with_chosen_shapes(workload, federation, reading, running=already)
         runs = whole(noun, "num_envs", runs, least=1)
         places = whole(noun, "waiting_places", waiting_places, least=1)
@@ -105,26 +117,26 @@ class Episodes:
             raise unknown_name("queue order", order, ORDERS)
         use = Use(workload, federation)
         refuse("environment", use)
-        objectives = _objectives(objective, weights)
+        self.sharing = None if sharing is None else NodeSharing.of(sharing)
+        objectives = _objectives(objective, weights, shared=sharing is not None)
         # EASY's rules keep the planned ends, which are observed.
         rules = Rules(order=order, dispatch="easy", placement=placement)
         self._rows = np.lexsort((workload.id, workload.submit))
-        log = workload.take(self._rows)
         if running is not None:
-            refuse_foreign_running(noun, running, workload, federation)
+            refuse_foreign_running(noun, running, workload, federation, shared=sharing is not None)
             if len(running.rows) == len(workload):
                 raise ValueError(f"{noun}: all {len(workload)} jobs run already; there is nothing to decide.")
-            running = running.renumbered(self._rows)
-        caps = None if caps is None else checked_caps(caps, len(workload), len(federation.groups))[self._rows]
-        run = prepare(log, federation, rules, reading=reading, caps=caps, t0=t0, running=running)
-        self.workload, self.federation, self.reading = workload, federation, run.reading
+            running = running if self.sharing is not None else running.renumbered(self._rows)
+        self._rules, self._t0, self._running = rules, t0, running
+        self._caps = None if caps is None else checked_caps(caps, len(workload), len(federation.groups))
+        self.workload, self.federation, self.reading = workload, federation, reading
+        run = self._prepared(self._rows if self.sharing is None else np.arange(len(workload)))
+        self.reading = run.reading
         self.order, self.placement = order, placement
-        self._running = running
-        self._rules, self._caps = rules, caps
         self._tiers = run.problem.extras is not None and run.problem.extras.tier.size > 0
         self.runs = self._new_runs(run.problem, run.plan, objectives, runs, places, others)
         packed = not self._whole and any(usage_note(name, use) is not None for name in OF_THE_LOG)
-        self._parts: list[Runs | None] | None = [None] * runs if packed else None
+        self._parts: list[Runs | None] | None = [None] * runs if packed or sharing is not None else None
         self.answers: Ints = self.runs.answer
         self.seen: Observations = self.runs.seen
         self.told: StepOutcome = self.runs.told
@@ -168,6 +180,8 @@ class Episodes:
             for b, part in enumerate(self._parts):
                 if part is not None:
                     frozen(part.log)
+                    if part.log.sharing is not None:
+                        freeze(part.log.sharing)
                     self._parts[b] = _with_views(part._replace(**self._common(b)))
 
     @property
@@ -199,17 +213,17 @@ class Episodes:
         if self._parts is not None:
             self._parts[b] = part = self._packed(b)
             runs.t0[b] = part.log.t0
-        if runs.plan.order_key == QueueKey.FIXED and (self.order != "fcfs" or self._tiers):
+        by_arrival = self.order == "fcfs" and not self._tiers and self.sharing is None
+        if runs.plan.order_key == QueueKey.FIXED and not by_arrival:
             runs.order[b] = queue_order(self._problem(b), self.order)[0]
         if self._running is not None:
             set_running(self.state(b), self._running.rows, self._running)
 
     def _packed(self, b: int) -> Runs:
         # Run b alone, with its part of the log packed as a workload of its own.
-        first = int(self.runs.first[b])
-        caps = None if self._caps is None else self._caps[first : first + self.jobs]
-        run = prepare(self._jobs(b), self.federation, self._rules, reading=self.reading, caps=caps)
-        log, states = run.problem, side_by_side(_new_state(run.problem), 1)
+        run = self._prepared(self._rows_of(b))
+        log, state = run.problem, run.state if self.sharing is not None else _new_state(run.problem)
+        states = side_by_side(state, 1)
         return self.runs._replace(
             log=log,
             plan=run.plan,
@@ -219,6 +233,20 @@ class Episodes:
             first=np.zeros(1, dtype=np.int64),
             **self._common(b),
         )
+
+    def _prepared(self, rows: NDArray[np.int64]) -> Simulation:
+        # These jobs of the workload as a run of their own.
+        caps = None if self._caps is None else self._caps[rows]
+        return prepare(
+            self.workload.take(rows), self.federation, self._rules, reading=self.reading, sharing=self.sharing,
+            caps=caps, t0=self._t0, running=self._running,
+        )  # fmt: skip
+
+    def _rows_of(self, b: int) -> NDArray[np.int64]:
+        # The rows of the workload in run b, as its arrays have them: by arrival, on shared nodes as in the workload.
+        first = int(self.runs.first[b])
+        rows = self._rows[first : first + self.jobs]
+        return rows if self.sharing is None else np.sort(rows)
 
     def _common(self, b: int) -> dict[str, Any]:
         # What a run that is packed by itself shares with the others: views of its rows.
@@ -259,9 +287,7 @@ class Episodes:
         return row(runs.states, place)
 
     def _jobs(self, b: int) -> Workload:
-        # A run's jobs in the order of its rows: by arrival.
-        first = int(self.runs.first[b])
-        return self.workload.take(self._rows[first : first + self.jobs])
+        return self.workload.take(self._rows_of(b))
 
     def waiting(self, b: int) -> NDArray[np.int64]:
         """Return the ids of the jobs that run b can choose from, in the order of their places."""
@@ -299,13 +325,19 @@ class Episodes:
 
         Jobs that have not finished have no end; cancelled jobs have no start.
         """
-        first, state = int(self.runs.first[b]), self.state(b)
-        rows = self._rows[first : first + self.jobs]
+        state, rows = self.state(b), self._rows_of(b)
         back = np.argsort(rows)  # the workload's own order
         finished = int(state.counter[Counter.FINISHED])
         over = state.finish <= state.clock[0]
         jobs, stuck = self._most(b), self._is_stuck(b)
         done = stuck or finished == jobs
+        policy = f"decisions, {self.order} on {self.placement}"
+        if self.sharing is not None:
+            problem, interrupted = self._problem(b), not done
+            return schedule_of(
+                self._jobs(b), self.federation, self.sharing, self.reading, problem, state, policy=policy,
+                interrupted=interrupted,
+            )  # fmt: skip
         lost = lost_in(state)
         start = np.where(cancelled_jobs(state) | held_jobs(state), np.nan, state.start)
         if lost is not None:
@@ -325,7 +357,7 @@ class Episodes:
             counts=np.where(np.isnan(start)[:, None], 0, state.counts)[back],  # of others, those of another episode
             t0=float(self.runs.t0[b]),
             reading=self.reading,
-            policy=f"decisions, {self.order} on {self.placement}",
+            policy=policy,
             integrals=self.integrals(b),
             lost=None if lost is None else lost.of_rows(back),
             notes=() if finished == jobs else (note,),
@@ -348,7 +380,7 @@ def _stretch_of(extras: Extras, first: int, last: int) -> Extras:
     return extras._replace(tier=extras.tier[first:last], moldable=moldable, standing=standing)
 
 
-def _objectives(objective: str | Sequence[str], weights: Sequence[float] | None) -> Objectives:
+def _objectives(objective: str | Sequence[str], weights: Sequence[float] | None, *, shared: bool) -> Objectives:
     if callable(objective) or (not isinstance(objective, str) and any(callable(one) for one in objective)):
         raise ValueError(
             "environment: objective is a function of metrics and has no running sum; name metrics and weights."
@@ -360,4 +392,10 @@ def _objectives(objective: str | Sequence[str], weights: Sequence[float] | None)
             f"environment: objective={name!r} {what}, and has no running sum; name another metric, e.g. "
             "'energy' or 'mean_wait'."
         )
+    for name in found.names:
+        if shared and name in BY_SHARES:
+            raise ValueError(
+                f"environment: objective={name!r} goes by the shares of nodes that jobs take, and has no running sum "
+                "on shared nodes; name another metric, e.g. 'mean_wait'."
+            )
     return found

@@ -15,14 +15,16 @@ from fedsched.core.jit import constant, inlined, kernel, part
 from fedsched.engine.codes import SameTime, Status
 from fedsched.engine.dispatch.greedy import exceeds_limits, fits_now, start_out_of_line
 from fedsched.engine.loop.events import next_time, take_events
-from fedsched.engine.loop.feature_flags import more_than_closing
+from fedsched.engine.loop.feature_flags import counted_nodes, more_than_closing
 from fedsched.engine.loop.running import release_pending, update_rates
 from fedsched.engine.numbers import Counter
 from fedsched.engine.optional_features import limits, reservation_queues
 from fedsched.engine.optional_features.reservation_passes import (
     enter_reservation,
+    hide_queue,
     is_active,
     leave_reservation,
+    show_queue,
     with_reservation_queue,
 )
 from fedsched.engine.optional_features.reservation_queues import CURRENT, GENERAL_QUEUE, NEXT
@@ -32,12 +34,15 @@ from fedsched.engine.queue import queue_tree as queues
 from fedsched.engine.queue.classes import begin_ungrouped
 from fedsched.engine.queue.queue_tree import ANY, FIRST, set_leaf, shown_tasks
 from fedsched.engine.queue.scan import next_small
-from fedsched.engine.shared_nodes import line
+from fedsched.engine.shared_nodes import counted, fitting, line
+from fedsched.engine.shared_nodes.choosing import choose
+from fedsched.engine.shared_nodes.stock import ALL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.engine.arrays.structs import Extras, ExtraState, Ints, Plan, Problem, State
+    from fedsched.engine.shared_nodes.arrays import Sharing, Work
 
 NO_JOB = constant(-1)  # in a place where no job waits; as an answer: none
 
@@ -121,19 +126,96 @@ def _look_in_turn(
     while own_queues.turn[NEXT] < own_queues.number.size:
         r = own_queues.turn[NEXT]
         if own_queues.number[r] > 0 and is_active(extra_state, r):
-            view = enter_reservation(extras, extra_state, problem, plan, state, r)
+            view = _enter_turn(extras, extra_state, problem, plan, state, r)
             if _look_in_queue(problem, plan, view, waiting, fits):
                 return True
-            leave_reservation(extras, extra_state, problem, plan, state, view, r)
+            _leave_turn(extras, extra_state, problem, plan, state, view, r)
         own_queues.turn[NEXT] += 1
     return False
 
 
 @inlined
+def _enter_turn(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, r: int) -> State:
+    if problem.sharing is None:
+        return enter_reservation(extras, extra_state, problem, plan, state, r)
+    view = with_reservation_queue(extra_state.apart, state)
+    show_queue(extras, extra_state, problem, plan, view, r)
+    return view
+
+
+@inlined
+def _leave_turn(
+    extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, view: State, r: int
+) -> None:
+    if problem.sharing is None:
+        leave_reservation(extras, extra_state, problem, plan, state, view, r)
+    else:
+        hide_queue(extras, extra_state.apart, plan, view, r)
+
+
+@inlined
+def _may_start(problem: Problem, plan: Plan, state: State, j: int) -> bool:
+    # Whether a job could start now; what it would take is then set.
+    fits = _fits_on_counted(counted_nodes(problem), plan, state, j)
+    return fits or _fits_on_shared(problem.sharing, state.work, problem, plan, state, j)
+
+
+@inlined
+def _fits_on_counted(problem: Problem | None, plan: Plan, state: State, j: int) -> bool:
+    if problem is None:
+        return False
+    if problem.tasks[j] > state.counter[Counter.FREE] or not fits_now(problem, plan, state, j):
+        return False
+    return not exceeds_limits(problem, state, j)
+
+
+@inlined
+def _fits_on_shared(
+    sharing: Sharing | None, work: Work | None, problem: Problem, plan: Plan, state: State, j: int
+) -> bool:
+    if sharing is None or work is None:
+        return False
+    return _fits_beside_others(sharing, work, problem, plan, state, j)
+
+
+@part
+def _fits_beside_others(sharing: Sharing, work: Work, problem: Problem, plan: Plan, state: State, j: int) -> bool:
+    kind = sharing.kinds.of_job[j]
+    work.bound[kind] = ALL  # bounds are for passes in queue order
+    if not fitting.fits_now(problem, plan, state, sharing, work, j):
+        return False
+    choose(sharing, work, work.now, kind, state.scratch.chosen)
+    return counted.suffice(sharing, work, j)
+
+
+@inlined
+def _start(problem: Problem, plan: Plan, state: State, j: int) -> None:
+    if _may_start(problem, plan, state, j):  # it fits; this chooses its nodes
+        _start_on_counted(counted_nodes(problem), plan, state, j)
+        _start_on_shared(problem.sharing, state.work, problem, plan, state, j)
+
+
+@inlined
+def _start_on_counted(problem: Problem | None, plan: Plan, state: State, j: int) -> None:
+    if problem is None:
+        return
+    start_out_of_line(problem, plan, state, j)
+
+
+@inlined
+def _start_on_shared(
+    sharing: Sharing | None, work: Work | None, problem: Problem, plan: Plan, state: State, j: int
+) -> None:
+    if sharing is None or work is None:
+        return
+    fitting.start(problem, plan, state, sharing, work, work.now, j)
+
+
+@inlined
 def _look_in_queue(problem: Problem, plan: Plan, state: State, waiting: Ints, fits: NDArray[np.int8]) -> bool:
     # If all jobs are larger than what is free, fills in nothing, as no decision is needed.
-    queue, free = state.queue, state.counter[Counter.FREE]
-    if queue.tasks[1] > free:
+    queue = state.queue
+    if queue.tasks[1] > state.counter[Counter.FREE]:
         return False
     any_fits, seen = False, 0
     position = next_small(problem, state, queue, FIRST, ANY)
@@ -141,7 +223,7 @@ def _look_in_queue(problem: Problem, plan: Plan, state: State, waiting: Ints, fi
         j = queue.order[position]
         waiting[seen] = j
         fits[seen] = 0
-        if problem.tasks[j] <= free and fits_now(problem, plan, state, j) and not exceeds_limits(problem, state, j):
+        if _may_start(problem, plan, state, j):
             fits[seen] = 1
             any_fits = True
         seen += 1
@@ -187,8 +269,7 @@ def decide(problem: Problem, plan: Plan, state: State, waiting: Ints, fits: NDAr
     if j < 0:
         end_pass(problem, state)
     else:
-        fits_now(problem, plan, state, j)  # it fits; this chooses its nodes
-        start_out_of_line(problem, plan, state, j)
+        _start(problem, plan, state, j)
 
 
 @inlined
@@ -220,11 +301,10 @@ def _start_in_reservation(
     r = own_queues.turn[CURRENT]
     view = with_reservation_queue(own_queues, state)
     if j >= 0:
-        fits_now(problem, plan, view, j)  # it fits; this chooses its nodes
-        start_out_of_line(problem, plan, view, j)
+        _start(problem, plan, view, j)
     else:
         own_queues.turn[NEXT] += 1
-    leave_reservation(extras, extra_state, problem, plan, state, view, r)
+    _leave_turn(extras, extra_state, problem, plan, state, view, r)
     limits.update_shown(extras, extra_state, state)
 
 
