@@ -108,7 +108,7 @@ def prepare(
     if sharing is None:
         workload = count_in_nodes(workload, cluster)
     else:
-        cluster, caps = _with_names(cluster, caps)
+        cluster, caps = with_named_nodes(cluster, caps)
     workload = with_chosen_shapes(workload, cluster, reading, running=rows)
     chosen = policy_named(policy, placement=placement)
     t0 = start_of("simulate", t0, running, workload, cluster, shared=sharing is not None)
@@ -213,7 +213,7 @@ def _on_slurm(
     return scheduled(workload, cluster, policy, reading, progress, NodeSharing.of(sharing), t0=t0)
 
 
-def _with_names(
+def with_named_nodes(
     cluster: Federation, caps: NDArray[np.int64] | None
 ) -> tuple[Federation, NDArray[np.int64] | None]:
     """Return the federation with the nodes of its downtimes, and the caps of its groups, which these may divide."""

@@ -234,7 +234,6 @@ _NO_WATTS = "it does not count watts"
 _OPEN = "they change with the shapes"
 _MISSED = "a job may miss its reservation, and plans that lack jobs cannot be compared"
 _NOT_MODELLED = "not modelled there"
-_OF_THE_LOG = "their times are kept in one table of the whole log, which parts of it cannot be cut from"
 _NO_SIZES = "how many nodes they take is not known before they are placed"
 
 PLACES = {
@@ -254,7 +253,6 @@ PLACES = {
     "bounds of running jobs": Place("A bound with running jobs", "leave running= out"),
     "bounds of shapes": Place("lower_bounds of shapes to choose", FIXED_SHAPES),
     "bounds of costs": Place("A bound or an exact answer of costs, or of jobs' own watts and gears,"),
-    "stretches": Place("An episode of a part of the log (jobs=)", "leave jobs= out"),
     "slurm on shared nodes": Place("Policy slurm with node sharing", "leave sharing= out"),
     "slurm with multifactor": Place("Policy slurm with priority/multifactor", "take another policy"),
     "slurm with limits": Place("Policy slurm with limits of nodes, CPUs or accounts", "take another policy"),
@@ -303,9 +301,6 @@ REFUSED: dict[str, dict[str, str]] = {
     "environment": {
         "power saving": _NOT_MODELLED,
         "power caps": _NO_WATTS,
-        "downtimes that take nodes": "an episode brings every job to its end",
-        "downtimes without an end": "an episode brings every job to its end",
-        "jobs in reservations": _MISSED,
     },
     "exact": {
         "shapes at submit": "an optimum chooses them (alternatives='free')",
@@ -321,12 +316,6 @@ REFUSED: dict[str, dict[str, str]] = {
     },
     "bounds of shapes": {"killed predecessors": _OPEN},
     "bounds of costs": {"uneven jobs": _NO_SIZES},
-    "stretches": {
-        **dict.fromkeys(("conditions and begins", "feedback"), "they may depend on jobs outside that part"),
-        "limits": "jobs outside that part may count towards them",
-        "cancellations": _OF_THE_LOG,
-        "holds": _OF_THE_LOG,
-    },
     "slurm on shared nodes": {
         "limits of nodes or CPUs": _NOT_MODELLED,
         "node limits of accounts": _NOT_MODELLED,

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from fedsched.core.names import PlacementName
+    from fedsched.core.names import PlacementName, SharingName
     from fedsched.engine.arrays.structs import RunningJobs
+    from fedsched.engine.sharing import NodeSharing
     from fedsched.gym.spaces import Observation
     from fedsched.io.arguments import AnyJobs, AnyMachine
     from fedsched.model.schedule.schedule import Schedule
@@ -33,8 +34,8 @@ class SchedulingEnv(gymnasium.Env["Observation", "np.int64"]):
         The jobs, and the machine that they run on.
     jobs
         Jobs of an episode: that many consecutive jobs of the log. The first row is drawn, unless
-        `reset(options={"first": row})` gives it. By default an episode is the whole workload. It must be so if jobs
-        wait for others or for a time of their own, may be held or cancelled, follow others, or are under limits.
+        `reset(options={"first": row})` gives it. They are a workload of their own: conditions on jobs outside count
+        as met, and limits count these jobs alone. By default an episode is the whole workload.
     objective, weights
         A metric, or several with weights. An episode's rewards add up to its negative (utilisation: to itself).
         Each reward is the change that jobs finished since the last decision make in it; in a mean, each job counts as
@@ -43,6 +44,9 @@ class SchedulingEnv(gymnasium.Env["Observation", "np.int64"]):
         The queue order in which waiting jobs are shown, a name of `ORDERS`.
     placement, reading, caps, t0, running
         As in `simulate`; t0 and running are for the whole workload only.
+    sharing
+        As in `simulate`. On shared nodes, shares of nodes are observed as shares of cores; energies, utilisation and
+        other metrics of nodes cannot be objectives.
     waiting_places, running_places
         The number of waiting jobs and of running jobs that are observed. Only observed jobs can be chosen.
     render_mode
@@ -80,6 +84,7 @@ class SchedulingEnv(gymnasium.Env["Observation", "np.int64"]):
         caps: NDArray[np.int64] | None = None,
         t0: float | None = None,
         running: RunningJobs | None = None,
+        sharing: NodeSharing | SharingName | None = None,
         waiting_places: int = 128,
         running_places: int = 64,
         render_mode: str | None = None,
@@ -98,6 +103,7 @@ class SchedulingEnv(gymnasium.Env["Observation", "np.int64"]):
             caps=caps,
             t0=t0,
             running=running,
+            sharing=sharing,
             waiting_places=waiting_places,
             running_places=running_places,
         )

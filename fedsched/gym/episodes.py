@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from fedsched.core.jit import row
 from fedsched.core.values import whole
 from fedsched.engine.arrays.new_state import new_state
 from fedsched.engine.codes import Needs, QueueKey
-from fedsched.engine.compatibility import Use, refuse
+from fedsched.engine.compatibility import Use, refuse, usage_note
 from fedsched.engine.loop.metric_integrals import integrals
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.optional_features.moldable import moldable_of
@@ -22,12 +22,19 @@ from fedsched.engine.pack.problem import frozen
 from fedsched.engine.pack.shape_arrays import read_only
 from fedsched.engine.placement.tasks_per_node import rows_of
 from fedsched.engine.run.simulation import (
+    Simulation,
     actual_submits,
     cancelled_jobs,
     held_jobs,
+    lost_in,
     refuse_foreign_running,
     set_running,
+    unfinished_note,
+    until_the_last_end,
 )
+from fedsched.engine.sharing import NodeSharing
+from fedsched.engine.sharing.pack import freeze
+from fedsched.engine.sharing.run import schedule_of
 from fedsched.gym.chosen_shapes import ChosenShapes
 from fedsched.gym.features import ProgressFeature, RunningFeature, WaitingFeature, of_jobs
 from fedsched.gym.kernel import Answer, advance_runs
@@ -43,17 +50,23 @@ from fedsched.model.schedule.schedule import Schedule
 from fedsched.policies import Rules
 from fedsched.policies.named import ORDERS
 from fedsched.search.problem.objectives import Objectives
-from fedsched.simulate import prepare
+from fedsched.simulate import prepare, with_named_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from fedsched.core.names import PlacementName
+    from fedsched.core.names import PlacementName, SharingName
     from fedsched.engine.arrays.structs import Extras, Ints, Plan, Problem, RunningJobs, State
     from fedsched.io.arguments import AnyJobs, AnyMachine
     from fedsched.model.jobs.workload import Workload
+
+# Columns of one table hold these for the whole log. They tie jobs together, so a part of the log is packed by itself.
+OF_THE_LOG = ("conditions and begins", "feedback", "limits", "cancellations", "holds", "jobs in reservations")
+
+# Metrics that a schedule on shared nodes has from the cores that jobs take of each node, or does not know.
+BY_SHARES = ("utilisation", "energy", "busy_energy", "idle_energy", "loss_of_capacity", "wasted_node_seconds")
 
 
 class Episodes:
@@ -79,13 +92,18 @@ class Episodes:
         caps: NDArray[np.int64] | None = None,
         t0: float | None = None,
         running: RunningJobs | None = None,
+        sharing: NodeSharing | SharingName | None = None,
         waiting_places: int = 128,
         running_places: int = 64,
     ) -> None:
         noun = "environment"
         workload, federation = nouns_of(noun, workload, federation, second="federation")
         already = () if running is None else tuple(running.rows.tolist())
-        workload = count_in_nodes(with_default_times(workload, federation), federation)
+        workload = with_default_times(workload, federation)
+        if sharing is None:
+            workload = count_in_nodes(workload, federation)
+        else:
+            federation, caps = with_named_nodes(federation, caps)
         workload = with_chosen_shapes(workload, federation, reading, running=already)
         runs = whole(noun, "num_envs", runs, least=1)
         places = whole(noun, "waiting_places", waiting_places, least=1)
@@ -97,26 +115,28 @@ class Episodes:
             raise ValueError(f"{noun}: {field} is that of the whole workload; leave out {field}=…, or jobs={jobs}.")
         if not isinstance(order, str) or order not in ORDERS:
             raise unknown_name("queue order", order, ORDERS)
-        if not self._whole:
-            refuse("stretches", Use(workload, federation))
-        refuse("environment", Use(workload, federation))
-        objectives = _objectives(objective, weights)
+        use = Use(workload, federation)
+        refuse("environment", use)
+        self.sharing = None if sharing is None else NodeSharing.of(sharing)
+        objectives = _objectives(objective, weights, shared=sharing is not None)
         # EASY's rules keep the planned ends, which are observed.
         rules = Rules(order=order, dispatch="easy", placement=placement)
         self._rows = np.lexsort((workload.id, workload.submit))
-        log = workload.take(self._rows)
         if running is not None:
-            refuse_foreign_running(noun, running, workload, federation)
+            refuse_foreign_running(noun, running, workload, federation, shared=sharing is not None)
             if len(running.rows) == len(workload):
                 raise ValueError(f"{noun}: all {len(workload)} jobs run already; there is nothing to decide.")
-            running = running.renumbered(self._rows)
-        caps = None if caps is None else checked_caps(caps, len(workload), len(federation.groups))[self._rows]
-        run = prepare(log, federation, rules, reading=reading, caps=caps, t0=t0, running=running)
-        self.workload, self.federation, self.reading = workload, federation, run.reading
+            running = running if self.sharing is not None else running.renumbered(self._rows)
+        self._rules, self._t0, self._running = rules, t0, running
+        self._caps = None if caps is None else checked_caps(caps, len(workload), len(federation.groups))
+        self.workload, self.federation, self.reading = workload, federation, reading
+        run = self._prepared(self._rows if self.sharing is None else np.arange(len(workload)))
+        self.reading = run.reading
         self.order, self.placement = order, placement
-        self._running = running
         self._tiers = run.problem.extras is not None and run.problem.extras.tier.size > 0
         self.runs = self._new_runs(run.problem, run.plan, objectives, runs, places, others)
+        packed = not self._whole and any(usage_note(name, use) is not None for name in OF_THE_LOG)
+        self._parts: list[Runs | None] | None = [None] * runs if packed or sharing is not None else None
         self.answers: Ints = self.runs.answer
         self.seen: Observations = self.runs.seen
         self.told: StepOutcome = self.runs.told
@@ -124,9 +144,7 @@ class Episodes:
     def _new_runs(self, log: Problem, plan: Plan, objectives: Objectives, runs: int, places: int, others: int) -> Runs:
         groups, jobs = log.groups.nodes.size, self.jobs
         pools = 0 if log.extras is None else log.extras.pools.amount.size
-        stretch, submit = self._stretch(log, 0), np.zeros(1)
-        state = new_state(stretch, needs=Needs.ENDS, separate_backfill=False)
-        states = side_by_side(state, runs)
+        submit, states = np.zeros(1), side_by_side(_new_state(self._stretch(log, 0)), runs)
         return Runs(
             log=log,
             plan=plan,
@@ -157,9 +175,14 @@ class Episodes:
         # holds for the views of the submit in `room` and of the shapes in the states.
         self.__dict__.update(state)
         frozen(self.runs.log)
-        room = self.runs.room._replace(submit_seen=read_only(self.runs.room.submit))
-        chosen = ChosenShapes.in_states(self.runs.states, self.runs.answer.size)
-        self.runs = self.runs._replace(room=room, chosen=chosen)
+        self.runs = _with_views(self.runs)
+        if self._parts is not None:
+            for b, part in enumerate(self._parts):
+                if part is not None:
+                    frozen(part.log)
+                    if part.log.sharing is not None:
+                        freeze(part.log.sharing)
+                    self._parts[b] = _with_views(part._replace(**self._common(b)))
 
     @property
     def starts(self) -> int:
@@ -168,7 +191,7 @@ class Episodes:
 
     def _stretch(self, log: Problem, first: int) -> Problem:
         # Only what a queue order, a state and the integrals read; kernels use `problem_of`.
-        if self._whole:
+        if log.submit.size == self.jobs:
             return log
         rows = slice(first, first + self.jobs)
         columns = ("submit", "tasks", "runtime", "estimate", "sigma", "bandwidth", "origin", "user")
@@ -187,10 +210,59 @@ class Episodes:
         runs.first[b] = first
         if not self._whole:
             runs.t0[b] = runs.log.submit[first]
-        if runs.plan.order_key == QueueKey.FIXED and (self.order != "fcfs" or self._tiers):
-            runs.order[b] = queue_order(self._stretch(runs.log, first), self.order)[0]
+        if self._parts is not None:
+            self._parts[b] = part = self._packed(b)
+            runs.t0[b] = part.log.t0
+        by_arrival = self.order == "fcfs" and not self._tiers and self.sharing is None
+        if runs.plan.order_key == QueueKey.FIXED and not by_arrival:
+            runs.order[b] = queue_order(self._problem(b), self.order)[0]
         if self._running is not None:
             set_running(self.state(b), self._running.rows, self._running)
+
+    def _packed(self, b: int) -> Runs:
+        # Run b alone, with its part of the log packed as a workload of its own.
+        run = self._prepared(self._rows_of(b))
+        log, state = run.problem, run.state if self.sharing is not None else _new_state(run.problem)
+        states = side_by_side(state, 1)
+        return self.runs._replace(
+            log=log,
+            plan=run.plan,
+            of_job=of_jobs(log),
+            states=states,
+            chosen=ChosenShapes.in_states(states, 1),
+            first=np.zeros(1, dtype=np.int64),
+            **self._common(b),
+        )
+
+    def _prepared(self, rows: NDArray[np.int64]) -> Simulation:
+        # These jobs of the workload as a run of their own.
+        caps = None if self._caps is None else self._caps[rows]
+        return prepare(
+            self.workload.take(rows), self.federation, self._rules, reading=self.reading, sharing=self.sharing,
+            caps=caps, t0=self._t0, running=self._running,
+        )  # fmt: skip
+
+    def _rows_of(self, b: int) -> NDArray[np.int64]:
+        # The rows of the workload in run b, as its arrays have them: by arrival, on shared nodes as in the workload.
+        first = int(self.runs.first[b])
+        rows = self._rows[first : first + self.jobs]
+        return rows if self.sharing is None else np.sort(rows)
+
+    def _common(self, b: int) -> dict[str, Any]:
+        # What a run that is packed by itself shares with the others: views of its rows.
+        runs, own = self.runs, slice(b, b + 1)
+        shared = {name: getattr(runs, name)[own] for name in ("order", "t0", "answer", "waiting", "ended")}
+        seen = Observations._make(array[own] for array in runs.seen)
+        return {**shared, "seen": seen, "told": StepOutcome._make(array[own] for array in runs.told)}
+
+    def _runs_of(self, b: int) -> tuple[Runs, int]:
+        # The arrays of run b, and its place in them.
+        part = None if self._parts is None else self._parts[b]
+        return (self.runs, b) if part is None else (part, 0)
+
+    def _problem(self, b: int) -> Problem:
+        runs, place = self._runs_of(b)
+        return self._stretch(runs.log, int(runs.first[place]))
 
     def rest(self) -> None:
         """Set every run's answer so that the next `advance_runs` leaves the run as it is.
@@ -202,20 +274,20 @@ class Episodes:
     def advance_runs(self) -> None:
         """Apply each run's answer, and advance the run to its next decision or to its end.
 
-        Raise ScheduleError if a queued job can never start.
+        Raise ScheduleError if a queued job can never start, and no closed nodes explain it.
         """
-        stuck = advance_runs(self.runs)
-        if stuck >= 0:
+        together = [self.runs] if self._parts is None else [part for part in self._parts if part is not None]
+        stuck = [advance_runs(runs) >= 0 for runs in together]
+        if any(stuck) and not self.federation.calendar:
             raise ScheduleError("A queued job can never start: please report this workload, it should be refused.")
 
     def state(self, b: int) -> State:
         """Return the state of run b, made of views of the common arrays."""
-        return row(self.runs.states, b)
+        runs, place = self._runs_of(b)
+        return row(runs.states, place)
 
     def _jobs(self, b: int) -> Workload:
-        # A run's jobs in the order of its rows: by arrival.
-        first = int(self.runs.first[b])
-        return self.workload.take(self._rows[first : first + self.jobs])
+        return self.workload.take(self._rows_of(b))
 
     def waiting(self, b: int) -> NDArray[np.int64]:
         """Return the ids of the jobs that run b can choose from, in the order of their places."""
@@ -225,8 +297,20 @@ class Episodes:
 
     def integrals(self, b: int) -> Integrals:
         """Return the sums over time of run b so far, such as saturated seconds."""
-        problem = self._stretch(self.runs.log, int(self.runs.first[b]))
-        return Integrals(*map(float, integrals(problem, self.state(b))))
+        problem, state = self._problem(b), self.state(b)
+        found = Integrals(*map(float, integrals(problem, state)))
+        return until_the_last_end(found, problem, state) if self._is_stuck(b) else found
+
+    def _is_stuck(self, b: int) -> bool:
+        # Whether the run is over although some jobs have not ended: closed nodes leave them no room.
+        counter = self.state(b).counter
+        has_begun = counter[Counter.TRACK_ENDS] == 1
+        return bool(has_begun and self.told.over[b] == 1 and counter[Counter.FINISHED] < self._most(b))
+
+    def _most(self, b: int) -> int:
+        # The number of jobs that may start in run b, or run from its begin on.
+        problem = self._problem(b)
+        return problem.arrival.size + problem.running.size
 
     def objective(self, b: int) -> float:
         """Return the objective of run b over the jobs finished so far; at the end of the run it is the final value.
@@ -241,32 +325,53 @@ class Episodes:
 
         Jobs that have not finished have no end; cancelled jobs have no start.
         """
-        first, state = int(self.runs.first[b]), self.state(b)
-        rows = self._rows[first : first + self.jobs]
+        state, rows = self.state(b), self._rows_of(b)
         back = np.argsort(rows)  # the workload's own order
         finished = int(state.counter[Counter.FINISHED])
         over = state.finish <= state.clock[0]
-        jobs = len(self.runs.log.arrival) + len(self.runs.log.running) if self._whole else self.jobs
-        done = finished == jobs
+        jobs, stuck = self._most(b), self._is_stuck(b)
+        done = stuck or finished == jobs
+        policy = f"decisions, {self.order} on {self.placement}"
+        if self.sharing is not None:
+            problem, interrupted = self._problem(b), not done
+            return schedule_of(
+                self._jobs(b), self.federation, self.sharing, self.reading, problem, state, policy=policy,
+                interrupted=interrupted,
+            )  # fmt: skip
+        lost = lost_in(state)
+        start = np.where(cancelled_jobs(state) | held_jobs(state), np.nan, state.start)
+        if lost is not None:
+            start[lost.killed] = np.nan
+        note = unfinished_note(finished, jobs) if stuck else f"during an episode: {finished} of {jobs} jobs finished"
         workload = self.workload if self._whole else self.workload.take(rows[back])
-        if (moldable := moldable_of(self.runs.log)) is not None and state.extras is not None:
+        if (moldable := moldable_of(self._problem(b))) is not None and state.extras is not None:
             workload = with_shapes(workload, self.federation, moldable.which[state.extras.molded.at][back])
         if workload.feedback is not None:
-            submit = actual_submits(self.workload.take(rows), state)[back]
+            submit = actual_submits(self.workload.take(rows), state, lost)[back]
             workload = replace(workload, submit=submit, after=replace_singletons(workload))
         return Schedule(
             workload=workload,
             federation=self.federation,
-            start=np.where(cancelled_jobs(state) | held_jobs(state), np.nan, state.start)[back],
+            start=start[back],
             finish=np.where(over, state.finish, np.nan)[back],
-            counts=state.counts[back],
+            counts=np.where(np.isnan(start)[:, None], 0, state.counts)[back],  # of others, those of another episode
             t0=float(self.runs.t0[b]),
             reading=self.reading,
-            policy=f"decisions, {self.order} on {self.placement}",
+            policy=policy,
             integrals=self.integrals(b),
-            notes=() if done else (f"during an episode: {finished} of {jobs} jobs finished",),
+            lost=None if lost is None else lost.of_rows(back),
+            notes=() if finished == jobs else (note,),
             until=np.inf if done else float(state.clock[Clock.NOW]),
         )
+
+
+def _new_state(problem: Problem) -> State:
+    return new_state(problem, needs=Needs.ENDS, separate_backfill=False)
+
+
+def _with_views(runs: Runs) -> Runs:
+    room = runs.room._replace(submit_seen=read_only(runs.room.submit))
+    return runs._replace(room=room, chosen=ChosenShapes.in_states(runs.states, runs.states.start.shape[0]))
 
 
 def _stretch_of(extras: Extras, first: int, last: int) -> Extras:
@@ -275,7 +380,7 @@ def _stretch_of(extras: Extras, first: int, last: int) -> Extras:
     return extras._replace(tier=extras.tier[first:last], moldable=moldable, standing=standing)
 
 
-def _objectives(objective: str | Sequence[str], weights: Sequence[float] | None) -> Objectives:
+def _objectives(objective: str | Sequence[str], weights: Sequence[float] | None, *, shared: bool) -> Objectives:
     if callable(objective) or (not isinstance(objective, str) and any(callable(one) for one in objective)):
         raise ValueError(
             "environment: objective is a function of metrics and has no running sum; name metrics and weights."
@@ -287,4 +392,10 @@ def _objectives(objective: str | Sequence[str], weights: Sequence[float] | None)
             f"environment: objective={name!r} {what}, and has no running sum; name another metric, e.g. "
             "'energy' or 'mean_wait'."
         )
+    for name in found.names:
+        if shared and name in BY_SHARES:
+            raise ValueError(
+                f"environment: objective={name!r} goes by the shares of nodes that jobs take, and has no running sum "
+                "on shared nodes; name another metric, e.g. 'mean_wait'."
+            )
     return found

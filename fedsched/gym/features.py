@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.core.jit import inlined
+from fedsched.engine.loop.feature_flags import counted_nodes
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.optional_features.dependencies import joined_count, submitted_at
+from fedsched.engine.optional_features.lost_runs import requeues
+from fedsched.engine.optional_features.reservation_queues import CURRENT, GENERAL_QUEUE
 from fedsched.engine.placement.tasks_per_node import is_uneven
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Extras, ExtraState, Ints, Problem, State
+    from fedsched.engine.shared_nodes.arrays import Sharing, Work
     from fedsched.gym.runs import Bytes, Singles
 
 YEAR = 365.0 * 24.0 * 3600.0
@@ -32,7 +36,7 @@ class WaitingFeature(IntEnum):
 
     PRESENT = 0  # 1
     FITS = 1  # 1: it could start now
-    TASKS = 2  # share of the federation's nodes, in the job's shape
+    TASKS = 2  # share of the federation's nodes, in the job's shape; on shared nodes of its cores
     ESTIMATE = 3  # its requested time, by `share_of_time`
     WAIT = 4  # how long it has waited, by `share_of_time`
     COMPUTE = 5  # its compute fraction
@@ -52,7 +56,7 @@ class RunningFeature(IntEnum):
     """
 
     PRESENT = 0  # 1
-    TASKS = 1  # share of the federation's nodes
+    TASKS = 1  # share of the federation's nodes, or cores
     LEFT = 2  # until its planned end, by `share_of_time`
     SINCE = 3  # since its start, by `share_of_time`
 
@@ -151,15 +155,57 @@ def see_running(problem: Problem, state: State, of_job: Singles, seen: Singles) 
 
 
 @inlined
+def _see_nodes(problem: Problem | None, state: State, free: Singles) -> None:
+    if problem is None:
+        return
+    for g in range(state.free.size):
+        free[g] = state.free[g] / problem.groups.nodes[g]
+
+
+@inlined
+def _see_cores(
+    sharing: Sharing | None,
+    work: Work | None,
+    extras: Extras | None,
+    extra_state: ExtraState | None,
+    now: float,
+    free: Singles,
+) -> None:
+    # On shared nodes: the share of each group's cores; none of a group that is closed to the jobs that are shown.
+    if sharing is None or work is None:
+        return
+    nodes = sharing.nodes
+    for g in range(nodes.gpus.size):
+        first, last, cores = nodes.first[g], nodes.first[g + 1], 0
+        for node in range(first, last):
+            cores += work.now.free[0, node]
+        free[g] = cores / (nodes.has[0, g] * (last - first))
+    _hide_closed(sharing, extras, extra_state, now, free)
+
+
+@inlined
+def _hide_closed(
+    sharing: Sharing, extras: Extras | None, extra_state: ExtraState | None, now: float, free: Singles
+) -> None:
+    if extras is None or extra_state is None:
+        return
+    calendar, turn = extras.calendar, extra_state.apart.turn[CURRENT]
+    for c in sharing.closures.of_group:
+        yields = turn != GENERAL_QUEUE and calendar.reservation[c] == turn
+        if calendar.begin[c] <= now < calendar.end[c] and not yields:
+            free[calendar.group[c]] = 0.0
+
+
+@inlined
 def see_whole(problem: Problem, state: State, free: Singles, progress: Singles) -> None:
     """Fill `free` with the free shares of groups and pools, and `progress` with the shares of jobs so far."""
     counter, jobs = state.counter, problem.submit.size
-    for g in range(state.free.size):
-        free[g] = state.free[g] / problem.groups.nodes[g]
+    _see_nodes(counted_nodes(problem), state, free)
+    _see_cores(problem.sharing, state.work, problem.extras, state.extras, state.clock[Clock.NOW], free)
     _see_pools(problem.extras, state.extras, state.free.size, free)
     joined = joined_count(state.extras, counter[Counter.ARRIVED])
     progress[ProgressFeature.ARRIVED] = (joined + problem.running.size) / jobs
-    progress[ProgressFeature.STARTED] = counter[Counter.STARTED] / jobs
+    progress[ProgressFeature.STARTED] = (counter[Counter.STARTED] - requeues(state.extras)) / jobs
     never = jobs - problem.arrival.size - problem.running.size  # jobs that can never start: counted from the beginning
     progress[ProgressFeature.FINISHED] = (never + counter[Counter.FINISHED]) / jobs
 
@@ -168,7 +214,8 @@ def of_jobs(problem: Problem) -> Singles:
     """Return each job's constant waiting features, job × WaitingFeature; columns that change over time are 0."""
     seen = np.zeros((problem.submit.size, len(WaitingFeature)), dtype=np.float32)
     seen[:, WaitingFeature.PRESENT] = 1.0
-    seen[:, WaitingFeature.TASKS] = problem.tasks / problem.nodes
+    each = 1 if problem.sharing is None else problem.sharing.kinds.need[problem.sharing.kinds.of_job, 0]
+    seen[:, WaitingFeature.TASKS] = problem.tasks * each / problem.nodes  # on shared nodes both are of cores
     seen[:, WaitingFeature.ESTIMATE] = np.minimum(1.0, np.log1p(problem.estimate) * SCALE)
     seen[:, WaitingFeature.COMPUTE] = problem.sigma
     if problem.extras is not None:

@@ -10,7 +10,7 @@ from fedsched.engine.codes import Status
 from fedsched.engine.loop.event_loop import begin
 from fedsched.engine.numbers import Counter
 from fedsched.engine.queue.queue_tree import FIRST
-from fedsched.engine.run.decisions import decide, end_pass, leave_places, look
+from fedsched.engine.run.decisions import NO_JOB, decide, decide_in_reservation, end_pass, leave_places, look
 from fedsched.gym.features import see_running, see_waiting, see_whole
 from fedsched.gym.runs import plan_of, problem_of
 from fedsched.gym.tally import next_pass_counted, value_of
@@ -44,7 +44,7 @@ def _to_decision(runs: Runs, problem: Problem, plan: Plan, state: State, b: int)
 @inlined
 def _see(runs: Runs, problem: Problem, state: State, b: int) -> None:
     seen, none = runs.seen, runs.waiting.shape[1]
-    if state.counter[Counter.FINISHED] == problem.arrival.size + problem.running.size:  # no queue to look at
+    if runs.told.over[b] == 1:  # no queue to look at
         leave_places(runs.waiting[b], seen.action_mask[b], FIRST)
     seen.action_mask[b, none] = 1
     of_job = runs.of_job[runs.first[b] : runs.first[b] + problem.submit.size]
@@ -57,9 +57,10 @@ def _see(runs: Runs, problem: Problem, state: State, b: int) -> None:
 def advance_runs(runs: Runs) -> int:
     """Apply every run's answer, advance it to its next decision or its end, and fill reward and observation.
 
-    Return the first run that is stuck, as a queued job can never start; −1 if there is none.
+    A run is over when all jobs have finished or nothing more can happen. Return a run in which some jobs could not
+    start at all; −1 if there is none.
     """
-    told = runs.told
+    told, stuck = runs.told, NO_JOB
     for b in range(runs.answer.size):
         answer = runs.answer[b]
         if answer == Answer.REST:
@@ -68,6 +69,7 @@ def advance_runs(runs: Runs) -> int:
         plan = plan_of(runs.plan, runs.order[b], runs.first[b])
         state = row(runs.states, b)
         if answer == Answer.BEGIN:
+            decide_in_reservation(problem, plan, state, NO_JOB)  # an episode that was left in the midst of a pass
             begin(problem, plan, state)
             for c in range(runs.ended.shape[1]):
                 runs.ended[b, c] = 0.0
@@ -75,15 +77,16 @@ def advance_runs(runs: Runs) -> int:
         else:
             decide(problem, plan, state, runs.waiting[b], runs.seen.action_mask[b], answer)
         status = _to_decision(runs, problem, plan, state, b)
+        over = status != Status.ASKED
         if status == Status.STUCK:
-            return b
+            stuck = b
         told.reward[b] = 0.0
         if answer != Answer.BEGIN:
             cost = 0.0
             for c in range(runs.columns.size):
-                cost += runs.weights[c] * value_of(problem, state, runs.columns[c], runs.ended[b])
+                cost += runs.weights[c] * value_of(problem, state, runs.columns[c], runs.ended[b], over)
             told.reward[b] = told.cost[b] - cost
             told.cost[b] = cost
-        told.over[b] = 1 if status == Status.DONE else 0
+        told.over[b] = 1 if over else 0
         _see(runs, problem, state, b)
-    return -1
+    return stuck

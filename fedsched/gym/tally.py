@@ -9,14 +9,14 @@ import numpy as np
 from fedsched.core.jit import inlined, part
 from fedsched.engine.codes import SameTime
 from fedsched.engine.loop.events import next_time
-from fedsched.engine.loop.metric_integrals import integrals
-from fedsched.engine.numbers import Counter
+from fedsched.engine.loop.metric_integrals import integrals, lost_share
+from fedsched.engine.numbers import Clock, Counter, LostNumber
 from fedsched.engine.optional_features.cancellations import is_gone
 from fedsched.engine.optional_features.dependencies import DOOMED, eligible_times
-from fedsched.engine.optional_features.lost_runs import wasted
+from fedsched.engine.optional_features.lost_runs import requeues, runs_lost, wasted, wasted_node_seconds
 from fedsched.engine.run.decisions import next_pass
 from fedsched.gym.runs import measured_of
-from fedsched.model.schedule.integrals import Eligible, Integrals
+from fedsched.model.schedule.integrals import Eligible, Integrals, Wasted
 from fedsched.model.schedule.metrics import Column, fill_row
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def count_job(problem: Problem, state: State, j: int, room: MetricScratch, ended
         state.finish[j : j + 1],
         state.counts[j : j + 1],
         Eligible(eligible_times(state.extras, state.load[:0]).since[j : j + 1]),
-        wasted(state.extras, state.load[:0]),
+        Wasted(state.load[:0], -np.inf, 0.0),
         Integrals(0.0, 0.0, 0.0, 0.0),
         room.no_users,
         row,
@@ -69,7 +69,8 @@ def next_pass_counted(problem: Problem, plan: Plan, state: State, room: MetricSc
     if problem.same_time == SameTime.SEQUENTIAL:  # one event at a time: a submission, or the first finish
         first = heap.job[0]
         status = next_pass(problem, plan, state)
-        if counter[Counter.RUNNING] < size:
+        left = counter[Counter.RUNNING] == 0 or heap.job[0] != first  # it, or a job that has lost its nodes
+        if counter[Counter.RUNNING] < size and left and state.finish[first] <= state.clock[Clock.NOW]:
             count_job(problem, state, first, room, ended)
         return status
     # Jobs that end at the next instant form the top of the heap: walk down to the left, then up and to the right.
@@ -88,27 +89,38 @@ def next_pass_counted(problem: Problem, plan: Plan, state: State, room: MetricSc
 
 
 @inlined
-def _staying_jobs(problem: Problem, state: State) -> int:
-    # The number of jobs that are not gone. A gone job is finished without a run: cancelled, or never able to start.
+def _staying_jobs(problem: Problem, state: State, over: bool) -> int:
+    # The number of jobs that are not gone. A gone job is finished without a run to its end: cancelled, killed, or never
+    # able to start. At the end of the run the jobs that have not finished are gone too.
     counter = state.counter
-    gone = counter[Counter.FINISHED] - (counter[Counter.STARTED] - counter[Counter.RUNNING])
-    return problem.arrival.size + problem.running.size - gone
+    ended = counter[Counter.STARTED] - counter[Counter.RUNNING] - runs_lost(state.extras)
+    staying = ended if over else problem.arrival.size + problem.running.size - (counter[Counter.FINISHED] - ended)
+    return max(1, staying)
 
 
 @inlined
-def _tasks_of_staying(extras: Extras | None, state: ExtraState | None, tasks: Ints, start: Floats) -> int:
+def _tasks_of_staying(extras: Extras | None, problem: Problem, state: State, over: bool) -> int:
     # The tasks of the jobs that are not gone.
-    if extras is None or state is None:
-        return tasks.sum()
-    return _sum_of_staying(extras, state, tasks, start)
+    if extras is None:
+        return problem.tasks.sum()
+    return max(1, _sum_of_staying(extras, state.extras, problem.tasks, state.start, state.finish, over))
 
 
 @part
-def _sum_of_staying(extras: Extras, state: ExtraState, tasks: Ints, start: Floats) -> int:
+def _sum_of_staying(
+    extras: Extras, state: ExtraState | None, tasks: Ints, start: Floats, finish: Floats, over: bool
+) -> int:
     total = 0
+    if state is None:
+        return total
     for j in range(tasks.size):
-        if not is_gone(state, j) and not _never_starts(extras, state, start, j):
+        if over:
+            total += 0 if np.isnan(finish[j]) else tasks[j]
+        elif not is_gone(state, j) and not _never_starts(extras, state, start, j):
             total += tasks[j]
+    if not over:
+        for run in range(state.lost.number[LostNumber.RUNS]):
+            total -= 0 if state.lost.requeued[run] == 1 else tasks[state.lost.job[run]]
     return total
 
 
@@ -121,28 +133,49 @@ def _never_starts(extras: Extras, state: ExtraState, start: Floats, j: int) -> b
 
 
 @inlined
-def value_of(problem: Problem, state: State, column: int, ended: Floats) -> float:
-    """Return a metric's running value over the finished jobs; 0 before the first finish.
+def _joules(watts: Floats, seconds: Floats) -> float:
+    total = 0.0
+    for g in range(seconds.size):
+        total += watts[g] * seconds[g]
+    return total
 
-    Means divide by all jobs and weighted means by all tasks that are not gone (gone jobs were cancelled or can never
-    start). The last value is therefore the metric itself.
+
+@inlined
+def value_of(problem: Problem, state: State, column: int, ended: Floats, over: bool) -> float:
+    """Return a metric's running value over the finished jobs and the lost runs; 0 before the first of these.
+
+    Means divide by all jobs and weighted means by all tasks that are not gone (gone jobs were cancelled or killed, or
+    can never start). The last value (`over`) is therefore the metric itself.
     """
-    value, makespan = ended[column], ended[Column.MAKESPAN]
+    waste = wasted(state.extras, state.load[:0])
+    value, makespan = ended[column], max(ended[Column.MAKESPAN], waste.until - problem.t0)
     if makespan == 0.0:
         return 0.0
-    idle = problem.idle_total * makespan - ended[Column.IDLE_ENERGY]
+    groups = problem.groups
+    idle = problem.idle_total * makespan - ended[Column.IDLE_ENERGY] - _joules(groups.idle_watts, waste.seconds)
+    busy = ended[Column.BUSY_ENERGY] + _joules(groups.busy_watts, waste.seconds) + waste.more
+    if column == Column.MAKESPAN:
+        return makespan
     if column == Column.ENERGY:
-        return ended[Column.BUSY_ENERGY] + idle
+        return busy + idle
+    if column == Column.BUSY_ENERGY:
+        return busy
     if column == Column.IDLE_ENERGY:
         return idle
     if column == Column.UTILISATION:
-        return value / (problem.nodes * makespan)
+        return (value + waste.seconds.sum()) / (problem.nodes * makespan)
     if column == Column.SATURATED_SECONDS:
         return integrals(problem, state).saturated_seconds
+    if column == Column.WASTED_NODE_SECONDS:
+        return wasted_node_seconds(state.extras)
+    if column == Column.REQUEUES:
+        return requeues(state.extras)
     if column == Column.LOSS_OF_CAPACITY:
+        if over and state.counter[Counter.FINISHED] < problem.arrival.size + problem.running.size:
+            return lost_share(state.extras, problem.t0, problem.nodes)
         return integrals(problem, state).loss_of_capacity
     if column == Column.WEIGHTED_RESPONSE or column == Column.WEIGHTED_SLOWDOWN:
-        return value / _tasks_of_staying(problem.extras, state.extras, problem.tasks, state.start)
+        return value / _tasks_of_staying(problem.extras, problem, state, over)
     if (
         column == Column.MEAN_WAIT
         or column == Column.MEAN_WAIT_ELIGIBLE
@@ -150,5 +183,5 @@ def value_of(problem: Problem, state: State, column: int, ended: Floats) -> floa
         or column == Column.MEAN_SLOWDOWN
         or column == Column.BOUNDED_SLOWDOWN
     ):
-        return value / _staying_jobs(problem, state)
+        return value / _staying_jobs(problem, state, over)
     return value

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from fedsched.core.names import PlacementName
+    from fedsched.core.names import PlacementName, SharingName
     from fedsched.engine.arrays.structs import RunningJobs
+    from fedsched.engine.sharing import NodeSharing
     from fedsched.gym.spaces import Observation
     from fedsched.io.arguments import AnyJobs, AnyMachine
     from fedsched.model.schedule.schedule import Schedule
@@ -34,7 +35,7 @@ class SchedulingVectorEnv(VectorEnv["Observation", "NDArray[np.int64]", "NDArray
 
     Parameters
     ----------
-    workload, federation, jobs, objective, weights, order, placement, reading, caps, t0, running
+    workload, federation, jobs, objective, weights, order, placement, reading, caps, t0, running, sharing
         As of `SchedulingEnv`.
     waiting_places, running_places, render_mode
         As of `SchedulingEnv`.
@@ -70,6 +71,7 @@ class SchedulingVectorEnv(VectorEnv["Observation", "NDArray[np.int64]", "NDArray
         caps: NDArray[np.int64] | None = None,
         t0: float | None = None,
         running: RunningJobs | None = None,
+        sharing: NodeSharing | SharingName | None = None,
         waiting_places: int = 128,
         running_places: int = 64,
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
@@ -90,6 +92,7 @@ class SchedulingVectorEnv(VectorEnv["Observation", "NDArray[np.int64]", "NDArray
             caps=caps,
             t0=t0,
             running=running,
+            sharing=sharing,
             waiting_places=waiting_places,
             running_places=running_places,
         )

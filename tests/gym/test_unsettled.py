@@ -120,6 +120,71 @@ def test_who_is_over_a_limit_cannot_be_chosen() -> None:
     assert decided(env).start.tolist() == [0.0, 10.0, 0.0]
 
 
+def test_jobs_of_a_reservation_are_decided_in_their_turn() -> None:
+    """At each instant its queue comes first, with the nodes that it keeps; its jobs see these nodes, others do not."""
+    course = fs.Downtime("cluster", 10.0, 30.0, "2 of all", kind="reservation", name="course")
+    machine = replace(fs.Federation.homogeneous(3), calendar=(course,))
+    log = fs.Workload(
+        submit=[0.0, 0.0, 0.0, 12.0], tasks=[1, 1, 1, 2], runtime=[5.0, 5.0, 40.0, 25.0],
+        labels={"reservation": ["course", "", "", "course"]},
+    )  # fmt: skip
+    env = SchedulingEnv(log, machine, objective="mean_response", waiting_places=3)
+    env.reset()
+    assert env.waiting().tolist() == [2, 3]
+    env.step(1)
+    seen, *_ = env.step(3)  # nobody: the reservation begins
+    assert env.waiting().tolist() == [1]
+    assert seen["free"].tolist() == [0.0, 1.0]  # the node of the third job, and what the reservation keeps
+    env.step(3)  # nobody: of the others none fits; it is the reservation's turn again as the last one comes
+    assert env.waiting().tolist() == [1]
+    schedule = decided(env, 1, 3, 0, 0)
+    assert schedule.start[[0, 2]].tolist() == [10.0, 0.0]
+    assert np.isnan(schedule.start[3])  # it would outlast its reservation
+    assert schedule.notes == ("nodes that stay closed leave the others no room: 3 of 4 jobs finished",)
+    for _ in range(2):  # an episode that is left in the midst of the reservation's turn leaves nothing behind
+        env.reset()
+        env.step(1)
+        env.step(3)
+        assert env.waiting().tolist() == [1]
+    assert decided(env) == fs.simulate(log, machine, "fcfs")
+
+
+def test_a_job_that_loses_its_nodes_is_decided_again() -> None:
+    """A requeued job is seen anew; a killed one is none of the mean, and what both have wasted is in the rewards."""
+    outage = fs.Downtime("cluster", 5.0, 8.0, kind="outage", on_running="requeue")
+    log = fs.Workload(submit=[0.0, 0.0], tasks=[1, 1], runtime=[10.0, 4.0])
+    machine = fs.Federation.homogeneous(2)
+    env = SchedulingEnv(log, replace(machine, calendar=(outage,)), objective="mean_response")
+    env.reset()
+    env.step(0)
+    seen, *_ = env.step(0)
+    assert env.waiting().tolist() == [1]
+    assert seen["progress"].tolist() == pytest.approx([1.0, 0.5, 0.5])
+    schedule = decided(env)
+    assert schedule.start.tolist() == [8.0, 0.0]
+    assert env.episodes.objective(0) == (18.0 + 4.0) / 2
+    schedule.verify(claimed=schedule.metrics())
+    for kind, value in (("mean_response", 4.0), ("wasted_node_seconds", 5.0), ("makespan", 5.0)):
+        killed = SchedulingEnv(log, replace(machine, calendar=(replace(outage, on_running="kill"),)), objective=kind)
+        schedule = decided(killed)
+        assert killed.episodes.objective(0) == value
+        schedule.verify(claimed=schedule.metrics())
+
+
+def test_where_nodes_stay_closed_the_episode_ends() -> None:
+    """A chosen job that fits no more never will; none is an answer as long as some job fits."""
+    drain = fs.Downtime("cluster", 5.0, np.inf, "1 of all", kind="drain")
+    machine = replace(TWO, calendar=(drain,))
+    log = fs.Workload(submit=[0.0, 1.0, 2.0], tasks=[1, 2, 1], runtime=[10.0, 9.0, 8.0])
+    env = SchedulingEnv(log, machine, objective="mean_response", waiting_places=3)
+    assert decided(env) == fs.simulate(log, machine, "fcfs")
+    assert env.episodes.objective(0) == 10.0  # of the only one that ran
+    schedule = decided(env, 0, 3, 3, 3)
+    assert schedule.start[[0, 2]].tolist() == [0.0, 10.0]
+    assert np.isnan(schedule.start[1])
+    assert schedule.notes == ("nodes that stay closed leave the others no room: 2 of 3 jobs finished",)
+
+
 def test_several_side_by_side_are_as_one() -> None:
     """A vector environment does with each run what a single one does."""
     log = replace(
@@ -153,11 +218,3 @@ def test_a_held_job_is_not_seen_and_comes_back() -> None:
     assert schedule.start.tolist() == [30.0, 40.0]
     schedule.verify(claimed=schedule.metrics())
     assert env.episodes.objective(0) == (40.0 + 45.0) / 2
-
-
-def test_held_jobs_of_a_stretch_are_refused() -> None:
-    """The whole workload may be held; a part of it is refused by name."""
-    log = fs.Workload(submit=[0.0, 0.0], tasks=[2, 2], runtime=[10.0, 5.0], held={2: [(0, 6)]})
-    with pytest.raises(ValueError, match=r"part of the log \(jobs=\) does not support jobs that are held"):
-        SchedulingEnv(log, TWO, jobs=1)
-    assert decided(SchedulingEnv(log, TWO)).start.tolist() == [0.0, 10.0]

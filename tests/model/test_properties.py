@@ -48,7 +48,7 @@ def test_shuffling_the_rows_changes_nothing(scenario: strategies.Scenario, seed:
 @QUICK
 def test_doubling_all_speeds_halves_a_package(scenario: strategies.Scenario) -> None:
     """All submits 0, σ = 1, static order: twice the speed is half the time, on the same nodes."""
-    scenario = scenario.for_environments().as_chosen().without_conditions().without_limits().without_partitions()
+    scenario = scenario.as_chosen().without_conditions().without_limits().without_partitions()
     scenario = scenario.without_closures()
     workload, federation, _ = strategies.to_package(scenario.jobs, scenario.machine)
     order = scenario.settings.order if scenario.settings.order in STATIC_ORDERS else "fcfs"

@@ -1628,7 +1628,7 @@ class Simulation:
     def decided(self, decide: Decide) -> None:
         """Let somebody choose, one job after the other, while one of those who are looked at fits (reading 32)."""
         while True:
-            within = [j for j in self.sorted_by(self.order, self.queue) if not self.over_limit(j)]
+            within = [j for j in self.sorted_by(self.order, self.waiting()) if not self.over_limit(j)]
             waiting = within[: self.places]
             places = [self.place_at(j, self.now) for j in waiting]
             fits = [
@@ -1639,9 +1639,9 @@ class Simulation:
                 return
             chosen = decide(self.now, waiting, fits)
             if not 0 <= chosen < len(waiting) or not fits[chosen]:
-                if self.goes_on():
+                if self.goes_on() or 0 <= chosen < len(waiting):
                     return
-                chosen = 0  # no later instant would come (reading 33)
+                chosen = fits.index(True)  # no later instant would come (reading 33)
             counts = self.place_at(waiting[chosen], self.now)
             assert counts is not None
             self.start(waiting[chosen], counts)

@@ -107,6 +107,8 @@ class Run:
     sizes: dict[int, tuple[int, int]] = field(default_factory=dict)  # of a job: on how many nodes, at least and most
     sequential: bool = False
     saturation: str = "dynamic"
+    decide: naive.Decide | None = None  # chooses in place of the rule among so many first ones (reading 32)
+    places: int = 0
 
     def run(self) -> None:
         for node in self.nodes:
@@ -261,7 +263,34 @@ class Run:
         self.hold[j] = hold
         self.events.start(j, counts)
 
+    def decided(self, decide: naive.Decide) -> None:
+        """Let somebody choose, one job after the other, while one of those who are looked at fits (reading 32)."""
+        while True:
+            queue = self.events.sorted_by(self.order, self.events.waiting())
+            waiting = [j for j in queue if not self.events.over_limit(j)][: self.places]
+            found = [self.hold_now(j) for j in waiting]
+            fits = [one is not None for one in found]
+            if not any(fits):
+                return
+            chosen = decide(self.now, waiting, fits)
+            if not 0 <= chosen < len(waiting) or not fits[chosen]:
+                if self.events.goes_on() or 0 <= chosen < len(waiting):
+                    return
+                chosen = fits.index(True)  # no later instant would come (reading 33)
+            held = found[chosen]
+            assert held is not None
+            self.begin(waiting[chosen], *held)
+
+    def hold_now(self, j: int) -> tuple[list[int], Hold] | None:
+        """Return what a job would have now; None if it cannot start."""
+        counts = self.place_now(j)
+        hold = {} if counts is None else self.choose(j, counts, self.nodes)
+        return None if counts is None or self.over_nodes(j, hold) else (counts, hold)
+
     def pass_over(self, waiting: list[int]) -> None:
+        if self.decide is not None:
+            self.decided(self.decide)
+            return
         if self.dispatch == "conservative":
             self.conservative(waiting)
             return
@@ -301,9 +330,14 @@ class Run:
             end = needed
 
     def shortest(self, j: int) -> float:
-        """Return how long a job takes on the fastest nodes that it may use."""
-        groups = range(len(self.machine.groups))
-        alone = [[int(g == other) for other in groups] for g in groups if g not in self.closed_to(j)]
+        """Return how long a job takes on the fastest nodes that it may use, and that have what a task takes."""
+        groups, need = range(len(self.machine.groups)), self.asks[j].need
+        able = [
+            g for g in groups
+            if g not in self.closed_to(j)
+            and all(dict(self.machine.groups[g].resources).get(name, 0) >= amount for name, amount in need.items())
+        ]  # fmt: skip
+        alone = [[int(g == other) for other in groups] for g in able]
         return min(naive.planned_duration(self.jobs[j], counts, self.machine) for counts in alone)
 
     def try_now(self, j: int) -> bool:

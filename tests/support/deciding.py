@@ -56,10 +56,10 @@ def episodes_of(scenario: strategies.Scenario, **options: object) -> Episodes:
     return Episodes(workload, federation, **{**usual, **options})
 
 
-def by_engine(episodes: Episodes, choose: Choose) -> tuple[fs.Schedule, list[Decision], float]:
-    """Return what the answers make of a run, what was asked, and the rewards' sum."""
+def by_engine(episodes: Episodes, choose: Choose, first: int = 0) -> tuple[fs.Schedule, list[Decision], float]:
+    """Return what the answers make of a run from that row on, what was asked, and the rewards' sum."""
     asked, rewards = [], 0.0
-    episodes.begin(0, 0)
+    episodes.begin(0, first)
     episodes.advance_runs()
     while not episodes.told.over[0]:
         waiting = episodes.waiting(0).tolist()

@@ -120,11 +120,17 @@ class Scenario:
         return replace(self, machine=replace(self.machine, closures=closures))
 
     def for_environments(self) -> Scenario:
-        """Return the scenario without what environments do not know."""
-        closures = tuple(one for one in self.machine.closures if one.end < math.inf)
-        known = replace(self, machine=replace(self.machine, closures=closures)).without_victims()
-        choosing = self.settings.alternatives == "earliest_finish"
-        return (known if choosing else known.as_chosen()).without_reservations()
+        """Return the scenario with jobs of one shape, unless they choose theirs as they join the queue."""
+        return self if self.settings.alternatives == "earliest_finish" else self.as_chosen()
+
+    def with_endless(self, seed: int) -> Scenario:
+        """Return the scenario with some closures that never end."""
+        rng = random.Random(-39 - seed)
+        closures = tuple(
+            replace(one, end=math.inf) if one.reservation is None and rng.random() < 0.4 else one
+            for one in self.machine.closures
+        )
+        return replace(self, machine=replace(self.machine, closures=closures))
 
     def without_holds(self) -> Scenario:
         """Return the scenario with jobs that nobody holds."""
@@ -136,7 +142,7 @@ class Scenario:
 
     def for_the_exact_model(self) -> Scenario:
         """Return the scenario without what the exact solver does not know."""
-        return self.for_environments().as_chosen().without_conditions().without_closures()
+        return self.as_chosen().without_conditions().without_closures()
 
     def with_breaks(self) -> Scenario:
         """Return the scenario with what the exact solver knows of closures, conditions and holds."""
@@ -152,6 +158,21 @@ class Scenario:
         """Return the scenario with jobs that wait for nobody."""
         jobs = [replace(job, after=(), begin=0.0, held=(), cancel_at=math.inf, follows=None) for job in self.jobs]
         return replace(self, jobs=jobs)
+
+    def part(self, rows: Sequence[int]) -> Scenario:
+        """Return the scenario of these jobs alone: what they ask of others is met, and limits count none but them."""
+        new = {j: row for row, j in enumerate(rows)}
+        jobs = []
+        for job in (self.jobs[j] for j in rows):
+            asked = [one for one in job.after if one[0] == "singleton" or one[1] in new]
+            after = tuple((kind, new.get(on, -1), lag) for kind, on, lag in asked)
+            follows = (new[job.follows[0]], job.follows[1]) if job.follows and job.follows[0] in new else None
+            jobs.append(replace(job, after=after, follows=follows))
+        limits = tuple(
+            replace(limit, parts={new[j]: amount for j, amount in limit.parts.items() if j in new})
+            for limit in self.machine.limits
+        )
+        return replace(self, jobs=jobs, machine=replace(self.machine, limits=limits))
 
     def simulate(
         self,

@@ -271,7 +271,7 @@ def _nobody_apart(reserved: ReservationMembers, groups: int, queue: Queue, backf
         of_job=np.zeros(jobs, dtype=np.int64),
         waits=np.zeros(int(reserved.first[-1]), dtype=np.int64),
         number=np.zeros(reserved.end.size, dtype=np.int64),
-        turn=np.full(1, GENERAL_QUEUE),
+        turn=np.full(2, GENERAL_QUEUE),
         tasks=tasks,
         shortest=shortest,
         backfill_tasks=others[0],

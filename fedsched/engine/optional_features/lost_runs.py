@@ -69,6 +69,14 @@ def wasted_node_seconds(extras: ExtraState | None) -> float:
 
 
 @inlined
+def runs_lost(extras: ExtraState | None) -> int:
+    """Return the number of lost runs."""
+    if extras is None:
+        return 0
+    return extras.lost.number[LostNumber.RUNS]
+
+
+@inlined
 def requeues(extras: ExtraState | None) -> float:
     """Return the number of lost runs after which the job was queued again."""
     if extras is None:

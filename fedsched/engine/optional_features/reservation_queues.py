@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Extras, ExtraState, Floats, Ints
 
 GENERAL_QUEUE = constant(-1)
-CURRENT = constant(0)
+CURRENT, NEXT = constant(0), constant(1)  # in `ReservationQueues.turn`
 FIRST = constant(0)
 
 
@@ -35,7 +35,7 @@ class ReservationQueues(NamedTuple):
     of_job: Ints  # as in ReservationMembers
     waits: Ints  # the waiting jobs, in each reservation's room
     number: Ints  # reservation: how many these are
-    turn: Ints  # [0]: the reservation with the queue that is scanned, or -1 for the general queue
+    turn: Ints  # the reservation with the queue that is scanned, or -1 for the general queue; a decided pass's next one
     tasks: Ints  # the trees of that queue, without the jobs of other queues
     shortest: Floats
     backfill_tasks: Ints
@@ -56,6 +56,14 @@ def reset(extras: Extras | None, state: ExtraState | None) -> None:
     own_queues.number[:] = 0
     for j in range(own_queues.of_job.size):
         own_queues.of_job[j] = extras.reserved.of_job[j]
+
+
+@inlined
+def begin_turns(state: ExtraState | None) -> None:
+    """Begin a decided pass: the queues of all reservations are still to come."""
+    if state is None:
+        return
+    state.apart.turn[NEXT] = FIRST
 
 
 @inlined

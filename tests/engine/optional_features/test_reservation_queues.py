@@ -48,5 +48,6 @@ def test_jobs_join_the_queue_of_their_reservation() -> None:
     assert [reserved.is_in_other_queue(state, j) for j in range(3)] == [False, True, False]
     reserved.reset(extras, state)
     assert state.apart.number.tolist() == [0]
-    assert state.apart.turn.tolist() == [reserved.GENERAL_QUEUE]
+    reserved.begin_turns(state)
+    assert state.apart.turn.tolist() == [reserved.GENERAL_QUEUE, 0]
     assert np.array_equal(state.apart.of_job, [0, -1, 0])

@@ -49,6 +49,8 @@ def test_random_answers_agree() -> None:
         scenario = deciding.without_permutations(strategies.random_scenario(seed, restless=True).for_environments())
         if seed % 3 == 2:  # some of whom limits let have hardly more nodes than the first that they are given
             scenario = strategies.under_tight_limits(strategies.on_uneven_nodes(scenario, seed), seed)
+        elif seed % 3 == 1:
+            scenario = scenario.with_endless(seed)
         assert_same(scenario, seed, places=random.Random(seed).choice((1, 2, 5, 20)))
 
 
@@ -72,13 +74,33 @@ def test_the_first_waiting_job_is_fcfs() -> None:
     """Whoever always chooses the first waiting job makes the schedule of `strict`, start for start."""
     for seed in range(tries(150)):
         scenario = strategies.random_scenario(seed, restless=True, dispatch="strict").for_environments()
-        scenario = deciding.without_permutations(scenario)
+        scenario = deciding.without_permutations(scenario).with_endless(seed)
         for places in (1, 20):
             episodes = deciding.episodes_of(scenario, waiting_places=places)
             got, _, _ = deciding.by_engine(episodes, deciding.first_waiting)
             expected = scenario.simulate()
             np.testing.assert_array_equal(got.start, expected.start, str(scenario.settings))
             assert got.counts.tolist() == expected.counts
+
+
+def test_first_come_first_served_is_as_it_is_simulated() -> None:
+    """Always the first place is what `simulate` makes by FCFS, metrics and lost runs and all that never starts."""
+    lost = stuck = 0
+    for seed in range(tries(240)):
+        scenario = deciding.without_permutations(strategies.random_scenario(seed, restless=True).for_environments())
+        scenario = scenario.with_endless(seed)
+        workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
+        episodes = deciding.episodes_of(scenario)
+        deciding.by_engine(episodes, at_random(seed, 6))  # an episode leaves nothing behind
+        got, _, _ = deciding.by_engine(episodes, deciding.first_waiting)
+        rules = fs.Rules(order=episodes.order, placement=episodes.placement)
+        expected = fs.simulate(workload, federation, rules, reading=episodes.reading, caps=caps)
+        assert got == expected
+        assert got.metrics() == expected.metrics()
+        assert (got.notes, got.integrals) == (expected.notes, expected.integrals)
+        lost, stuck = lost + got.lost.runs, stuck + bool(got.notes)
+    assert lost > 3
+    assert stuck > 10
 
 
 def test_the_first_that_fits_is_greedy() -> None:
@@ -112,9 +134,9 @@ def test_whatever_is_answered_the_schedule_is_whole_and_holds() -> None:
         caps = strategies.to_package(scenario.jobs, scenario.machine)[2]
         for choose in (at_random(seed, 6), lambda waiting, fits: -1):
             got, _, _ = deciding.by_engine(deciding.episodes_of(scenario, waiting_places=5), choose)
-            assert got.complete
-            assert not got.notes
-            got.verify(caps=caps, claimed=got.metrics())
+            assert got.complete or got.notes
+            if got.complete:
+                got.verify(caps=caps, claimed=got.metrics())
 
 
 def test_none_goes_on_while_time_does() -> None:
@@ -151,7 +173,7 @@ def test_a_run_starts_from_a_running_state() -> None:
     checked = 0
     for seed in range(tries(120)):
         fixed = {"dispatch": "strict", "order": "fcfs", "backfill_order": None, "same_time": "batch"}
-        scenario = strategies.random_scenario(seed, **fixed).for_environments().as_chosen()
+        scenario = strategies.random_scenario(seed, **fixed).as_chosen()
         scenario = scenario.without_conditions().without_limits()  # arrays go by the places of jobs
         workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
         chosen = scenario.settings
