@@ -247,7 +247,6 @@ PLACES = {
     "slurm": Place("Policy slurm", "take another policy"),
     "optimize": Place("optimize"),
     "packages": Place("A search by packages", "leave package= out"),
-    "rolling": Place("Rolling"),
     "environment": Place("The learning environment"),
     "exact": Place("The exact model"),
     "bounds": Place("lower_bounds"),
@@ -267,7 +266,6 @@ REFUSED: dict[str, dict[str, str]] = {
         "downtimes": "they do not say whether their nodes are on or off when they open",
         "finite uplinks": "they have no rate while nodes boot",
         "sequential instants": "which nodes are on depends on the order of starts and ends, which is not recorded",
-        "power caps": "boots draw watts that no plan counts",
     },
     "shapes at submit": {"limits of nodes or CPUs": _OPEN, "killed predecessors": _OPEN},
     "shapes by plans": {
@@ -293,13 +291,12 @@ REFUSED: dict[str, dict[str, str]] = {
         "placements": "its select plugin chooses the nodes",
     },
     "optimize": {
-        "boots": "only simulate knows when nodes boot",
         "shapes at submit": "plans need them beforehand (or choose them: alternatives='free')",
     },
     "packages": {
+        "boots": "which nodes are off or boot as a package begins is not carried over from the one before",
         "downtimes that take nodes": "they may take nodes of a package that is already planned",
     },
-    "rolling": {"boots": "only simulate knows when nodes boot"},
     "environment": {
         "power saving": _NOT_MODELLED,
         "power caps": _NO_WATTS,

@@ -656,12 +656,13 @@ def milliwatts(watts: float) -> int:
 
 def planned_above_idle(job: Job, counts: Counts, machine: Machine, cap: Cap) -> int:
     """Return by how many milliwatts a job is planned to make the groups of a cap draw more than idle ones."""
-    return sum(counts[g] * above_idle(job, machine.groups[g]) for g in cap.groups)
+    return sum(counts[g] * above_idle(job, machine.groups[g], machine) for g in cap.groups)
 
 
-def above_idle(job: Job, group: Group) -> int:
-    """Return by how many milliwatts a job is planned to make a node draw more than an idle one."""
-    return max(0, milliwatts(drawn(job, group)) - milliwatts(group.idle))
+def above_idle(job: Job, group: Group, machine: Machine) -> int:
+    """Return by how many milliwatts a job is planned to make a node draw more than an idle one, its boot included."""
+    most = drawn(job, group) if machine.timeout is None else max(drawn(job, group), group.boot[1])
+    return max(0, milliwatts(most) - milliwatts(group.idle))
 
 
 def scrambled(seed: int, row: int, draw: int) -> int:
@@ -1054,7 +1055,11 @@ class Simulation:
     def room(self, cap: Cap, time: float, plans: Sequence[Reservation] = ()) -> int:
         """Return how many milliwatts a cap leaves at a time of the plan, beside idle nodes and what runs then."""
         left = milliwatts(cap.at(time))
-        left -= sum(self.machine.groups[g].count * milliwatts(self.machine.groups[g].idle) for g in cap.groups)
+        for group in [self.machine.groups[g] for g in cap.groups]:
+            left -= group.count * milliwatts(group.idle)
+            if self.machine.ahead:  # so many may boot ahead at a time
+                booting = min(group.count, self.machine.timeout[1])
+                left -= booting * max(0, milliwatts(group.boot[1]) - milliwatts(group.idle))
         there = [(record.job, record.counts) for record in self.present() if self.end_in_plan(record) > time]
         there += [(one.job, one.counts) for one in plans if one.start <= time < one.end]
         return left - sum(planned_above_idle(self.jobs[j], counts, self.machine, cap) for j, counts in there)
@@ -1497,9 +1502,14 @@ class Simulation:
         if not needs_fit(self.jobs[j], self.left_at(time)):
             return None
         counts = self.place_over(j, time, lambda end: self.free_until(time, end), self.loads_at(time))
-        if counts is None or not self.under_caps(j, counts, time, self.planned_end(j, counts, time)):
+        if counts is None or not self.under_caps(j, counts, time, self.end_with_boots(j, counts, time)):
             return None
         return counts
+
+    def end_with_boots(self, j: int, counts: Counts, begin: float) -> float:
+        """Return the planned end of a job that takes nodes at a time: now, it may have to wait for their boots."""
+        boots = begin == self.now and self.machine.timeout is not None and bool(self.machine.caps)
+        return self.planned_end(j, counts, self.on_at(counts) if boots else begin)
 
     def planned_end(self, j: int, counts: Counts, begin: float) -> float:
         return ends_at(begin + planned_duration(self.jobs[j], counts, self.machine), begin)
@@ -1698,8 +1708,9 @@ class Simulation:
             counts = self.place_over(j, self.now, free_until, self.loads_at(self.now))
             if counts is None:
                 continue
-            end = ends_at(self.now + planned_duration(job, counts, self.machine), self.now)
-            if not self.under_caps(j, counts, self.now, end) or self.over_limit(j, counts):
+            end = self.planned_end(j, counts, self.now)
+            capped = not self.under_caps(j, counts, self.now, self.end_with_boots(j, counts, self.now))
+            if capped or self.over_limit(j, counts):
                 continue
             spared = all(within(counts, free) for free in self.left_by_head(shadow, end, extra))
             spared = spared and self.spares_caps(j, counts, shadow, end, extra)
@@ -1736,7 +1747,8 @@ class Simulation:
     def nodes_under_caps(self, placed: list[tuple[int, Counts]], time: float, beside: Extra | None = None) -> float:
         """Return for how many nodes caps on all nodes have watts at a time, each at the least of those placed."""
         found, groups = math.inf, self.machine.groups
-        of_nodes = [above_idle(self.jobs[j], groups[g]) for j, counts in placed for g, x in enumerate(counts) if x > 0]
+        of_nodes = [above_idle(self.jobs[j], groups[g], self.machine)
+                    for j, counts in placed for g, x in enumerate(counts) if x > 0]  # fmt: skip
         for cap in self.machine.caps:
             if len(cap.groups) == len(groups) and min(of_nodes, default=0) > 0:
                 room = self.room(cap, time)

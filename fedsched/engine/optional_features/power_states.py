@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.core.jit import by_reference, inlined, part
-from fedsched.model.schedule.node_stack import fill, put_back, ready_if_taken, take
+from fedsched.model.schedule.node_stack import fill, go_on_from, put_back, ready_if_taken, spared, take
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Extras, ExtraState, Floats, Ints
@@ -28,11 +28,19 @@ class Powered(NamedTuple):
 
 @inlined
 def reset(extras: Extras | None, state: ExtraState | None, nodes: Ints, t0: float) -> None:
-    """Reset for a run: all nodes are on, and idle since `t0`."""
+    """Reset for a run: all nodes are on, and idle since `t0`, if the run does not go on with the nodes of another."""
     if extras is None or state is None:
+        return
+    if extras.saving.begun.place.size > 0:
+        _go_on(extras.saving, state.powered.stacks, t0)
         return
     for g in range(extras.saving.timeout.size):
         fill(state.powered.stacks, g, nodes[g], t0)
+
+
+@part
+def _go_on(saving: Saving, stacks: NodeStacks, t0: float) -> None:
+    go_on_from(saving, stacks, t0)
 
 
 @inlined
@@ -73,13 +81,16 @@ def on_at(extras: Extras | None, state: ExtraState | None, counts: Ints, time: f
 
 @inlined
 def hold_from_begin(extras: Extras | None, state: ExtraState | None, j: int, counts: Ints, start: float) -> None:
-    """Take the nodes (`counts` per group) of a job that runs at the run's begin from those that are on."""
+    """Take the nodes (`counts` per group) of a job that runs at the run's begin from those that are on.
+
+    They are taken already if the run goes on with the nodes of another.
+    """
     if extras is None or state is None:
         return
     if extras.saving.timeout.size > 0:
         state.powered.promised[j] = start
         for g in range(counts.size):
-            if counts[g] > 0:
+            if counts[g] > 0 and extras.saving.begun.place.size == 0:
                 take(extras.saving, state.powered.stacks, g, counts[g], state.powered.stacks.changed[g])
 
 
@@ -106,3 +117,13 @@ def _put_back(saving: Saving, stacks: NodeStacks, counts: Ints, now: float) -> N
     for g in range(counts.size):
         if counts[g] > 0:
             put_back(saving, stacks, g, counts[g], now)
+
+
+@inlined
+def energy_spared(extras: Extras | None, state: ExtraState | None, end: float) -> float:
+    """Return the joules that nodes take less until `end`, the last end of a run that is over, than if all were on."""
+    if extras is None or state is None:
+        return 0.0
+    if extras.saving.timeout.size == 0:
+        return 0.0
+    return spared(extras.saving, state.powered.stacks, end)

@@ -32,16 +32,17 @@ from fedsched.model.power.power_cap import is_capped
 from fedsched.model.power.switching import is_switching, with_planned_idle_watts
 from fedsched.model.power.watts import watts_of
 from fedsched.model.schedule.metrics import Measured
+from fedsched.model.schedule.node_stack import as_begun
 from fedsched.model.schedule.off_spans import saving_of
 from fedsched.model.time.downtimes import closures_of, kills
 from fedsched.model.time.reservations import earliest_starts, in_reservations, reservation_of_jobs, reservations_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from fedsched.engine.arrays.structs import Floats, Ints
+    from fedsched.engine.arrays.structs import Floats, Ints, State
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
     from fedsched.model.reading import Reading
@@ -351,15 +352,17 @@ def calendar_of(closures: Closures, nodes: Ints, t0: float) -> Calendar:
     )
 
 
-def extras_of(problem: Problem, jobs: Ints, t0: float) -> Extras | None:
+def extras_of(problem: Problem, state: State, jobs: Ints, t0: float) -> Extras | None:
     """Return the extras (features beyond the plain model) for a plan of only the given jobs from `t0` on.
 
-    Each of them is eligible or runs at t0. Such a plan ignores dependencies, reservations, lost runs, limits,
+    Each of them is eligible or runs at t0, and nodes without jobs are on, off or boot as in `state`. Such a plan ignores dependencies, reservations, lost runs, limits,
     cancellations and holds; the run deals with these as they occur. Return None if the problem has no extras.
     """
     if problem.extras is None:
         return None
-    pools, calendar = problem.extras.pools, problem.extras.calendar
+    pools, calendar, saving = problem.extras.pools, problem.extras.calendar, problem.extras.saving
+    if state.extras is not None and saving.timeout.size:
+        saving = saving._replace(begun=as_begun(state.extras.powered.stacks))
     waits = calendar._replace(
         on_running=_ints(np.full(calendar.begin.size, OnRunning.WAIT)),
         reservation=_ints(np.full(calendar.begin.size, -1)),
@@ -377,7 +380,7 @@ def extras_of(problem: Problem, jobs: Ints, t0: float) -> Extras | None:
         _no_holds(),
         _no_moldable(),
         tier,
-        problem.extras.saving,
+        saving,
         power_caps_of_jobs(problem.extras.ceilings, jobs, t0),
         rows_of(problem.extras.standing, jobs),
         more=None,
@@ -402,9 +405,12 @@ def measured_of(problem: Problem) -> Measured:
 
 def parts_of(problem: Problem) -> tuple[object, ...]:
     """Return all fields of a problem in one tuple, followed by the fields of its groups and of its extras."""
-    extras = () if problem.extras is None else problem.extras
-    within = (array for part in extras for array in (part if isinstance(part, tuple) else (part,)))
-    return (*problem, *problem.groups, *within)
+    return (*problem, *problem.groups, *_flat(() if problem.extras is None else problem.extras))
+
+
+def _flat(parts: tuple[object, ...]) -> Iterator[object]:
+    for one in parts:
+        yield from _flat(one) if isinstance(one, tuple) else (one,)
 
 
 def frozen(problem: Problem) -> Problem:

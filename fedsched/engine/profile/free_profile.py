@@ -360,9 +360,11 @@ def _fits_with_power(
         end = planned_end(problem, state, j, time)
     else:
         state.scratch.chosen[0] = problem.tasks[j]
-        end, times = end_after(time + state.shortest[j], time), state.profile.time
+        end, times = planned_end(problem, state, j, time), state.profile.time
         rows = state.counter[Counter.BREAKPOINTS]
         if end > downtimes.open_until(extra_state):
+            return False
+        if first_without(state.profile, row + 1, rows, problem.tasks[j], end) < rows:  # after boots
             return False
         if not pools.suffice_until(extras, extra_state, times, rows, j, row, end):
             return False

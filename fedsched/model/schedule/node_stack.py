@@ -26,22 +26,6 @@ ONE = constant(1)
 NO_CLUSTER = constant(-1)
 
 
-@by_reference
-class Saving(NamedTuple):
-    """The settings of power saving as arrays by node group, with times in seconds; empty without power saving.
-
-    A node goes off after `timeout` idle seconds unless only `keep` idle nodes of its group are on.
-    """
-
-    timeout: Floats
-    keep: Ints
-    ahead: Ints  # nodes that should be on or boot ahead after each start of a job
-    boot: Floats
-    shutdown: Floats
-    cluster: Ints  # of each group; used by the rates below
-    rate: Ints  # by `Pace`: nodes of a cluster that may begin per minute, 0 = any number; empty without rates
-
-
 class Place(IntEnum):
     """The columns of `NodeStacks.place`: where each stack of a group begins and ends, and two counts."""
 
@@ -70,6 +54,25 @@ class NodeStacks(NamedTuple):
     pace: Floats  # by cluster: counters of the nodes that began to go off, and to boot, as in `switch_rates`
     to_boot: Floats  # by cluster: times at which further boots are booked; empty without rates
     span: Floats  # rows of SpanRow x off spans; empty if they are not recorded
+    spared: Floats  # [0]: the joules that nodes which have begun to boot took less, until they are on, than idle ones
+
+
+@by_reference
+class Saving(NamedTuple):
+    """The settings of power saving as arrays by node group, with times in seconds; empty without power saving.
+
+    A node goes off after `timeout` idle seconds unless only `keep` idle nodes of its group are on.
+    """
+
+    timeout: Floats
+    keep: Ints
+    ahead: Ints  # nodes that should be on or boot ahead after each start of a job
+    boot: Floats
+    shutdown: Floats
+    cluster: Ints  # of each group; used by the rates below
+    rate: Ints  # by `Pace`: nodes of a cluster that may begin per minute, 0 = any number; empty without rates
+    less: Floats  # group x (is off, boots, shuts down): the watts that a node then draws less than an idle one
+    begun: NodeStacks  # the nodes without jobs at the begin; without groups, all nodes are on then
 
 
 class SpanRow(IntEnum):
@@ -99,7 +102,48 @@ def new_stacks(groups: int, most: int, spans: int, *, paced: bool) -> NodeStacks
         pace=np.zeros((groups, len(Pace), len(RateState))),
         to_boot=np.zeros((groups, groups * most if paced else 0)),
         span=np.zeros((len(SpanRow), spans)),
+        spared=np.zeros(1),
     )
+
+
+def as_begun(stacks: NodeStacks) -> NodeStacks:
+    """Return a read-only copy of stacks, from which another run can begin."""
+    copies = NodeStacks(*(array.copy() for array in stacks))
+    for array in copies:
+        array.setflags(write=False)
+    return copies
+
+
+@inlined
+def go_on_from(saving: Saving, stacks: NodeStacks, now: float) -> None:
+    """Set the stacks to those at the begin of a run, and count what they spare from `now` on.
+
+    Of nodes that boot already it is not counted: no plan changes it.
+    """
+    begun = saving.begun
+    for g in range(saving.timeout.size):
+        for i in range(stacks.place.shape[1]):
+            stacks.place[g, i] = begun.place[g, i]
+        stacks.changed[g] = begun.changed[g]
+        place = begun.place[g]
+        for i in range(place[Place.ON_FIRST], place[Place.ON_END]):
+            stacks.on_since[g, i], stacks.on_count[g, i] = begun.on_since[g, i], begun.on_count[g, i]
+        for i in range(place[Place.OFF_FIRST], place[Place.OFF_END]):
+            stacks.off_since[g, i], stacks.off_count[g, i] = begun.off_since[g, i], begun.off_count[g, i]
+        for i in range(place[Place.BOOTING_FIRST], place[Place.BOOTING_END]):
+            stacks.on_at[g, i], stacks.booting_count[g, i] = begun.on_at[g, i], begun.booting_count[g, i]
+        for k in range(stacks.pace.shape[1]):
+            for i in range(stacks.pace.shape[2]):
+                stacks.pace[g, k, i] = begun.pace[g, k, i]
+        for i in range(int(begun.pace[g, Pace.BOOT, RateState.TO_COME])):
+            stacks.to_boot[g, i] = begun.to_boot[g, i]
+    stacks.spared[0] = 0.0
+    for g in range(saving.timeout.size):
+        settle(saving, stacks, g, now)
+        place = stacks.place[g]
+        for i in range(place[Place.OFF_FIRST], place[Place.OFF_END]):
+            off_at = stacks.off_since[g, i]
+            stacks.spared[0] -= stacks.off_count[g, i] * spared_until(saving, g, off_at, np.inf, now)
 
 
 @inlined
@@ -123,6 +167,7 @@ def fill(stacks: NodeStacks, g: int, nodes: int, now: float) -> None:
     """Reset a group's stacks: `nodes` nodes are on and idle since `now`; none is off or boots."""
     place = stacks.place[g]
     place[:] = 0
+    stacks.spared[0] = 0.0
     stacks.changed[g] = now
     stacks.pace[g, :, RateState.SINCE] = -np.inf
     stacks.pace[g, :, RateState.NODES] = 0.0
@@ -218,6 +263,32 @@ def put_back(saving: Saving, stacks: NodeStacks, g: int, nodes: int, now: float)
     place = stacks.place[g]
     _push(stacks.on_since[g], stacks.on_count[g], place, Place.ON_FIRST, Place.ON_END, now, nodes)
     place[Place.ON] += nodes
+
+
+@inlined
+def spared_until(saving: Saving, g: int, off_at: float, boot_at: float, end: float) -> float:
+    """Return the joules that a node takes less than an idle one from `off_at` to `end`, if it boots at `boot_at`."""
+    less = saving.less[g]
+    down, boot, on = min(off_at + saving.shutdown[g], end), min(boot_at, end), min(boot_at + saving.boot[g], end)
+    return less[0] * (boot - down) + less[1] * (on - boot) + less[2] * (down - off_at)
+
+
+@part
+def spared(saving: Saving, stacks: NodeStacks, end: float) -> float:
+    """Return the joules that nodes have taken less until `end` than if all were on; no node is taken after that."""
+    joules = stacks.spared[0]
+    for g in range(saving.timeout.size):
+        settle(saving, stacks, g, end)
+        place = stacks.place[g]
+        for i in range(place[Place.OFF_FIRST], place[Place.OFF_END]):
+            joules += stacks.off_count[g, i] * spared_until(saving, g, stacks.off_since[g, i], np.inf, end)
+        for i in range(place[Place.BOOTING_FIRST], place[Place.BOOTING_END]):  # the rest of their boots comes later
+            boot_at = stacks.on_at[g, i] - saving.boot[g]
+            whole = spared_until(saving, g, boot_at - saving.shutdown[g], boot_at, np.inf)
+            joules -= stacks.booting_count[g, i] * (
+                whole - spared_until(saving, g, boot_at - saving.shutdown[g], boot_at, end)
+            )
+    return joules
 
 
 @inlined
@@ -322,6 +393,7 @@ def _boot(saving: Saving, stacks: NodeStacks, g: int, most: int, now: float) -> 
         nodes, c = 1, saving.cluster[g]
         boot_at = book(stacks.pace[c, Pace.BOOT], stacks.to_boot[c], saving.rate[Pace.BOOT], now, boot_at)
     record(stacks, g, off_at, boot_at, nodes)
+    stacks.spared[0] += nodes * spared_until(saving, g, off_at, boot_at, np.inf)
     stacks.off_count[g, first] -= nodes
     if stacks.off_count[g, first] == 0:
         place[Place.OFF_FIRST] += 1

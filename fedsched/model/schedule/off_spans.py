@@ -12,7 +12,7 @@ import numpy as np
 
 from fedsched.core.errors import ScheduleError
 from fedsched.core.jit import kernel
-from fedsched.model.power.switching import Reserve, Timeout, is_switching
+from fedsched.model.power.switching import Reserve, Timeout, is_switching, watts_off
 from fedsched.model.schedule.lost import finished_runs
 from fedsched.model.schedule.matched_gaps import energy_saved, is_concave, matched_gaps
 from fedsched.model.schedule.node_stack import (
@@ -20,6 +20,7 @@ from fedsched.model.schedule.node_stack import (
     Place,
     Saving,
     SpanRow,
+    as_begun,
     fill,
     new_stacks,
     put_back,
@@ -88,9 +89,11 @@ def saving_of(federation: Federation) -> Saving:
         np.array([group.shutdown_seconds for group in groups], dtype=np.float64),
         np.array(federation.group_cluster if groups else (), dtype=np.int64),
         np.array(_rates_of(power), dtype=np.int64),
+        np.array([[group.idle_watts - watts for watts in watts_off(group)] for group in groups]).reshape(-1, 3),
+        as_begun(new_stacks(0, 0, 0, paced=False)),
     )
-    for array in saving:
-        array.setflags(write=False)
+    for array in saving[:-1]:
+        array.setflags(write=False)  # type: ignore[union-attr]
     return saving
 
 

@@ -19,6 +19,8 @@ from fedsched.engine.sharing.pack import parts_of_sharing
 from fedsched.engine.sharing.run import SharedRun
 from fedsched.io.checkpoint_file import SealedFile, key_of
 from fedsched.io.trees import Saved, UnfitError, pack, unpack
+from fedsched.model.power.switch_rates import RateState
+from fedsched.model.schedule.node_stack import Place
 from fedsched.search.problem.packed import PLAN_DISPATCH
 
 if TYPE_CHECKING:
@@ -37,7 +39,8 @@ WORDS = 1 << 20  # bytes beside arrays: names, and the planner's memory
 # A planner's run has no separate backfill order; the other fields are scratch space.
 SCRATCH = ("backfill", "packing", "scratch", "classes", "draw", "work")
 RESERVATIONS = tuple(f"state.extras.{name}" for name in ("apart.of_job", "apart.turn", "closed.holder"))
-UNKNOWN = ("state.start", "state.finish")  # may be NaN
+UNKNOWN = ("state.start", "state.finish", "state.extras.powered.promised")  # may be NaN
+STACKS = "state.extras.powered.stacks"
 OF_JOBS = (
     *("heap.job", "heap.place", "ends.job", "rates.spanning", "queue.order", "queue.position"),
     *("extras.waiting.timer", "extras.waiting.joined", "extras.waiting.doomed", "extras.lost.job"),
@@ -111,6 +114,7 @@ def _restore(run: Simulation, saved: Saved) -> dict[str, float]:
         raise saved.unfit("rules", "must be a dispatch and a placement rule of plans")
     now = dict(_arrays(run))
     read = {name: _read(arrays, name, array, run) for name, array in now.items()}
+    _check_stacks(arrays, read, run)
     memory = saved.part("memory")
     remembered: dict[str, float] = {name: memory.whole(name) for name in ("replans", "evaluations", "joined")}
     remembered["due"] = memory.number("due", -np.inf)
@@ -124,6 +128,30 @@ def _restore(run: Simulation, saved: Saved) -> dict[str, float]:
     if isinstance(run, SharedRun):
         _restore_allocations(run, held)
     return remembered
+
+
+def _check_stacks(arrays: Saved, read: dict[str, NDArray[np.generic]], run: Simulation) -> None:
+    """Raise UnfitError unless the nodes without jobs, under power saving, are as many as are free."""
+    if run.state.extras is None or not run.state.extras.powered.promised.size:
+        return
+    place, there = read[f"{STACKS}.place"], np.zeros_like(read["state.free"])
+    for count, first, end in (
+        ("on_count", Place.ON_FIRST, Place.ON_END),
+        ("off_count", Place.OFF_FIRST, Place.OFF_END),
+        ("booting_count", Place.BOOTING_FIRST, Place.BOOTING_END),
+    ):
+        nodes, column = read[f"{STACKS}.{count}"], np.arange(read[f"{STACKS}.{count}"].shape[1])
+        inside = (column >= place[:, first, None]) & (column < place[:, end, None])
+        if (place[:, [first, end]] < 0).any() or (place[:, end] > column.size).any() or (nodes[inside] < 1).any():
+            raise arrays.unfit(f"{STACKS}.place", "must be places of nodes")
+        there += np.where(inside, nodes, 0).sum(axis=1)
+        if count == "off_count":
+            awake = np.where(inside, nodes, 0).sum(axis=1)
+    if (there != read["state.free"]).any() or (place[:, Place.ON] != there - awake).any():
+        raise arrays.unfit(f"{STACKS}.place", "must count each node without a job once")
+    booked = read[f"{STACKS}.pace"][..., RateState.TO_COME]
+    if not ((booked >= 0) & (booked <= read[f"{STACKS}.to_boot"].shape[1])).all():
+        raise arrays.unfit(f"{STACKS}.pace", "must count boots to come")
 
 
 def _read(arrays: Saved, name: str, like: NDArray[np.generic], run: Simulation) -> NDArray[np.generic]:

@@ -123,7 +123,7 @@ def seen_now(run: Simulation, waiting: Ints) -> tuple[Ints, Problem, RunningJobs
         running=np.arange(count, jobs),
         t0=now,
         same_time=int(SameTime.BATCH),
-        extras=extras_of(whole, rows, now),
+        extras=extras_of(whole, run.state, rows, now),
         sharing=None,
     )
     end = _expected_end(now, running.start, running.planned_end)
