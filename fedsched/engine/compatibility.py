@@ -246,6 +246,7 @@ PLACES = {
     "shared nodes": Place("Node sharing (sharing=)", "leave sharing= out"),
     "slurm": Place("Policy slurm", "take another policy"),
     "optimize": Place("optimize"),
+    "optimize with boots": Place("optimize with nodes that boot"),
     "packages": Place("A search by packages", "leave package= out"),
     "environment": Place("The learning environment"),
     "exact": Place("The exact model"),
@@ -263,8 +264,7 @@ PLACES = {
 # Place -> feature -> reason: the refused combinations.
 REFUSED: dict[str, dict[str, str]] = {
     "boots": {
-        "downtimes": "they do not say whether their nodes are on or off when they open",
-        "finite uplinks": "they have no rate while nodes boot",
+        "downtimes that take nodes": "which nodes of a job still boot when it loses them is not recorded",
         "sequential instants": "which nodes are on depends on the order of starts and ends, which is not recorded",
     },
     "shapes at submit": {"limits of nodes or CPUs": _OPEN, "killed predecessors": _OPEN},
@@ -292,6 +292,9 @@ REFUSED: dict[str, dict[str, str]] = {
     },
     "optimize": {
         "shapes at submit": "plans need them beforehand (or choose them: alternatives='free')",
+    },
+    "optimize with boots": {
+        "surprises": "the energy of a plan depends on which nodes they would turn on",
     },
     "packages": {
         "boots": "which nodes are off or boot as a package begins is not carried over from the one before",

@@ -77,7 +77,7 @@ PLACES: dict[str, Callable[[Call, Path], object]] = {
     "slack": lambda call, _: searched(call, objectives="cost"),
     "plans on shared nodes": lambda call, _: searched(call, sharing="first"),
     "slurm": on_slurm,
-    "optimize": lambda call, _: searched(call),
+    **dict.fromkeys(("optimize", "optimize with boots"), lambda call, _: searched(call)),
     "environment": lambda call, _: Episodes(call.jobs, call.machine, runs=1, reading=call.reading),
     "stretches": lambda call, _: Episodes(call.jobs, call.machine, runs=1, reading=call.reading, jobs=3),
     "exact": lambda call, _: fs.bounds.exact(call.jobs, call.machine, reading=call.reading),
@@ -87,7 +87,7 @@ PLACES: dict[str, Callable[[Call, Path], object]] = {
     ),
 }
 # What a place itself is made of, where it is a feature too.
-OWN = {"bounds of shapes": "shapes by plans", "bounds of costs": "watts and gears"}
+OWN = {"optimize with boots": "boots", "bounds of shapes": "shapes by plans", "bounds of costs": "watts and gears"}
 
 
 def test_the_number_of_refused_cells_is_known() -> None:

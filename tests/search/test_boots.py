@@ -80,6 +80,24 @@ def test_a_plan_is_valued_as_it_is_simulated_and_as_the_reference_says() -> None
     assert switches > tries(200) / 4
 
 
+def test_plans_know_downtimes_and_boots() -> None:
+    """The values of a plan are those of its schedule, also if downtimes change nodes after the last end."""
+    compared = 0
+    for seed in range(71_000, 71_000 + tries(160)):
+        scenario = strategies.going_off_with_downtimes(seed).foreseen()
+        workload, federation, _ = strategies.to_package(scenario.jobs, scenario.machine)
+        problem = SearchProblem(workload, federation, BOTH, submits="keep", saturation=scenario.settings.saturation)
+        (row,) = some_rows(problem, 1, seed)
+        schedule = problem.schedule(row)
+        if problem.missed(schedule.finish) or not federation.calendar:
+            continue
+        (found,), expected = problem.metrics(row[None]), schedule.metrics()
+        assert found[Column.ENERGY] == pytest.approx(expected.energy, rel=1e-9, abs=1e-3) or problem.may_miss, seed
+        assert found[Column.MAKESPAN] == expected.makespan or problem.may_miss, seed
+        compared += not problem.may_miss
+    assert compared > 10
+
+
 @pytest.mark.parametrize("power", POWERS, ids=str)
 @pytest.mark.parametrize("method", ["memetic", "ga"])
 def test_searches_find_plans_that_take_less_energy(method: str, power: object, tmp_path: Path) -> None:
@@ -135,10 +153,14 @@ def test_packages_are_refused_by_name() -> None:
 @pytest.mark.parametrize("seed", range(tries(60, 6)))
 def test_rolling_plans_are_true(seed: int) -> None:
     """What comes of plans on the way keeps to the model, with all that random systems have."""
-    scenario = strategies.saving_power(69_000 + seed)
+    draws = (
+        strategies.saving_power, strategies.going_off_beside_uplinks, strategies.going_off_under_caps,
+        strategies.going_off_with_downtimes,
+    )  # fmt: skip
+    scenario = draws[seed % 4](69_000 + seed)
     workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
     words = {name: getattr(scenario.settings, name) for name in ("saturation", "kill_at_estimate", "alternatives")}
-    objective = ("bounded_slowdown", "energy", "makespan")[seed % 3]
+    objective = ("bounded_slowdown", "energy", "makespan")[seed // 4 % 3]
     policy = Rolling(evaluations=30, window=4, objective=objective)
     schedule = fs.simulate(workload, federation, policy, caps=caps, **words)
     schedule.verify(claimed=schedule.metrics())

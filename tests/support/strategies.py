@@ -762,6 +762,26 @@ def saving_power(seed: int, **fixed: Any) -> Scenario:
     return going_off(replace(scenario, jobs=jobs), seed)
 
 
+def going_off_beside_uplinks(seed: int) -> Scenario:
+    """Return the scenario of a seed whose idle nodes go off, and whose jobs send over uplinks (readings 7 and 66)."""
+    dispatch = random.Random(seed).choice(("strict", "greedy", "easy", "local", "lookahead", "conservative"))
+    shapes = random.Random(-67 - seed).choice(("fixed", "fixed", "earliest_finish"))
+    options = {"dispatch": dispatch, "same_time": "batch", "alternatives": shapes, "restless": seed % 2 == 0}
+    scenario = random_scenario(seed, **options)
+    jobs = [replace(job, reservation=None) for job in scenario.jobs]
+    return going_off(replace(scenario, jobs=jobs, machine=replace(scenario.machine, closures=())), seed)
+
+
+def going_off_with_downtimes(seed: int) -> Scenario:
+    """Return the scenario of a seed whose idle nodes go off, beside downtimes and reservations (readings 38, 46, 66)."""
+    dispatch = random.Random(seed).choice(("strict", "greedy", "easy", "local", "lookahead", "conservative"))
+    shapes = random.Random(-67 - seed).choice(("fixed", "fixed", "earliest_finish"))
+    options = {"dispatch": dispatch, "same_time": "batch", "alternatives": shapes, "restless": seed % 3 > 0}
+    scenario = random_scenario(seed, **options)
+    closures = tuple(replace(one, on_running="wait", victims="latest", seed=0) for one in scenario.machine.closures)
+    return going_off(replace(scenario, machine=replace(scenario.machine, closures=closures)), seed)
+
+
 def going_off(scenario: Scenario, seed: int) -> Scenario:
     """Return a scenario whose idle nodes go off, after drawing how (reading 66)."""
     rng = random.Random(-66 - seed)

@@ -42,7 +42,7 @@ def planned_load(problem: Problem, state: State, time: float, load: Floats) -> N
     """Fill `load` with the planned load of each uplink at `time`, which is after now, by the running jobs [22]."""
     now = state.clock[Clock.NOW]
     load[:] = 0.0
-    for i in range(state.counter[Counter.SPANNING]):
+    for i in range(state.counter[Counter.SPANNING] + state.counter[Counter.BOOTING]):
         j = state.rates.spanning[i]
         if end_after(state.planned_end[j], now) > time:
             for k in range(load.size):
@@ -420,7 +420,7 @@ def _fits_with_boots(
 def _fits_after_boots(extras: Extras, extra_state: ExtraState, problem: Problem, state: State, j: int) -> bool:
     profile, rows = state.profile, state.counter[Counter.BREAKPOINTS]
     end = planned_end(problem, state, j, state.clock[Clock.NOW])
-    if first_without(profile, NOW + 1, rows, problem.tasks[j], end) < rows:
+    if end > downtimes.open_until(extra_state) or first_without(profile, NOW + 1, rows, problem.tasks[j], end) < rows:
         return False
     return pools.suffice_until(extras, extra_state, profile.time, rows, j, NOW, end)
 

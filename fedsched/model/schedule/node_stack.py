@@ -82,6 +82,7 @@ class SpanRow(IntEnum):
     OFF_AT = auto()
     BOOT_AT = auto()  # infinite: never
     NODES = auto()
+    UNTIL = auto()  # when a downtime closes the nodes, which then draw as idle ones; infinite if none does
 
 
 def new_stacks(groups: int, most: int, spans: int, *, paced: bool) -> NodeStacks:
@@ -282,23 +283,28 @@ def spared(saving: Saving, stacks: NodeStacks, end: float) -> float:
         place = stacks.place[g]
         for i in range(place[Place.OFF_FIRST], place[Place.OFF_END]):
             joules += stacks.off_count[g, i] * spared_until(saving, g, stacks.off_since[g, i], np.inf, end)
-        for i in range(place[Place.BOOTING_FIRST], place[Place.BOOTING_END]):  # the rest of their boots comes later
-            boot_at = stacks.on_at[g, i] - saving.boot[g]
-            whole = spared_until(saving, g, boot_at - saving.shutdown[g], boot_at, np.inf)
-            joules -= stacks.booting_count[g, i] * (
-                whole - spared_until(saving, g, boot_at - saving.shutdown[g], boot_at, end)
-            )
+        for i in range(place[Place.BOOTING_FIRST], place[Place.BOOTING_END]):
+            joules -= stacks.booting_count[g, i] * _spared_after(saving, g, stacks.on_at[g, i], end)
     return joules
 
 
 @inlined
-def record(stacks: NodeStacks, g: int, off_at: float, boot_at: float, nodes: int) -> None:
+def _spared_after(saving: Saving, g: int, on_at: float, time: float) -> float:
+    # What a node that will be on at `on_at` spares after `time`, at which it boots, or shuts down before its boot.
+    boot_at = on_at - saving.boot[g]
+    off_at = boot_at - saving.shutdown[g]
+    return spared_until(saving, g, off_at, boot_at, np.inf) - spared_until(saving, g, off_at, boot_at, time)
+
+
+@inlined
+def record(stacks: NodeStacks, g: int, off_at: float, boot_at: float, nodes: int, until: float) -> None:
     """Count one off span of `nodes` nodes of a group, and store it if there is memory for spans."""
     row = stacks.place[0, Place.SPANS]
     stacks.place[0, Place.SPANS] += 1
     if stacks.span.shape[1] > 0:
         stacks.span[SpanRow.GROUP, row], stacks.span[SpanRow.NODES, row] = g, nodes
         stacks.span[SpanRow.OFF_AT, row], stacks.span[SpanRow.BOOT_AT, row] = off_at, boot_at
+        stacks.span[SpanRow.UNTIL, row] = until
 
 
 @inlined
@@ -338,6 +344,66 @@ def take(saving: Saving, stacks: NodeStacks, g: int, nodes: int, now: float) -> 
         _push(stacks.on_at[g], stacks.booting_count[g], place, Place.BOOTING_FIRST, Place.BOOTING_END, on_at, some)
         place[Place.ON] += some
     return ready
+
+
+@part
+def close(saving: Saving, stacks: NodeStacks, g: int, nodes: int, now: float) -> int:
+    """Close up to this many nodes of a group that no job has; return how many. They are on from then, and not idle.
+
+    First come nodes that are off, the last to go off first; then those that have idled longest; then those that boot
+    ahead, the last to be ready first.
+    """
+    settle(saving, stacks, g, now)
+    place, left = stacks.place[g], nodes
+    while left > 0 and place[Place.OFF_END] > place[Place.OFF_FIRST]:
+        top = place[Place.OFF_END] - 1
+        some, off_at = min(left, stacks.off_count[g, top]), stacks.off_since[g, top]
+        stacks.spared[0] += some * spared_until(saving, g, off_at, np.inf, now)
+        record(stacks, g, off_at, np.inf, some, now)
+        stacks.off_count[g, top] -= some
+        if stacks.off_count[g, top] == 0:
+            place[Place.OFF_END] -= 1
+        left -= some
+    while left > 0 and place[Place.ON_END] > place[Place.ON_FIRST]:
+        some = min(left, stacks.on_count[g, place[Place.ON_FIRST]])
+        stacks.on_count[g, place[Place.ON_FIRST]] -= some
+        if stacks.on_count[g, place[Place.ON_FIRST]] == 0:
+            place[Place.ON_FIRST] += 1
+        place[Place.ON] -= some
+        left -= some
+    while left > 0 and place[Place.BOOTING_END] > place[Place.BOOTING_FIRST]:
+        top = place[Place.BOOTING_END] - 1
+        some, on_at = min(left, stacks.booting_count[g, top]), stacks.on_at[g, top]
+        stacks.spared[0] -= some * _spared_after(saving, g, on_at, now)
+        for _ in range(some):
+            _cut_boot(saving, stacks, g, on_at, now)
+        stacks.booting_count[g, top] -= some
+        if stacks.booting_count[g, top] == 0:
+            place[Place.BOOTING_END] -= 1
+        place[Place.ON] -= some
+        left -= some
+    return nodes - left
+
+
+@inlined
+def _cut_boot(saving: Saving, stacks: NodeStacks, g: int, on_at: float, now: float) -> None:
+    # End the off span of one node that boots until `on_at` now, if spans are stored.
+    row = stacks.place[0, Place.SPANS]
+    stacks.place[0, Place.SPANS] += 1
+    if stacks.span.shape[1] == 0:
+        return
+    of = row - 1
+    while (
+        stacks.span[SpanRow.GROUP, of] != g
+        or stacks.span[SpanRow.NODES, of] == 0
+        or stacks.span[SpanRow.BOOT_AT, of] + saving.boot[g] != on_at
+        or stacks.span[SpanRow.UNTIL, of] < np.inf
+    ):
+        of -= 1
+    stacks.span[SpanRow.NODES, of] -= 1
+    for field in range(stacks.span.shape[0]):
+        stacks.span[field, row] = stacks.span[field, of]
+    stacks.span[SpanRow.NODES, row], stacks.span[SpanRow.UNTIL, row] = 1, now
 
 
 @part
@@ -392,7 +458,7 @@ def _boot(saving: Saving, stacks: NodeStacks, g: int, most: int, now: float) -> 
     if saving.rate.size > 0 and saving.rate[Pace.BOOT] > 0:
         nodes, c = 1, saving.cluster[g]
         boot_at = book(stacks.pace[c, Pace.BOOT], stacks.to_boot[c], saving.rate[Pace.BOOT], now, boot_at)
-    record(stacks, g, off_at, boot_at, nodes)
+    record(stacks, g, off_at, boot_at, nodes, np.inf)
     stacks.spared[0] += nodes * spared_until(saving, g, off_at, boot_at, np.inf)
     stacks.off_count[g, first] -= nodes
     if stacks.off_count[g, first] == 0:

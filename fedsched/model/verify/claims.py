@@ -359,9 +359,7 @@ def broken_caps(runs: Runs, schedule: Schedule) -> Iterator[str]:
     caps = [signal for signal in schedule.federation.signals if signal.unit in _SIZES]
     if not caps or not len(runs.all):
         return
-    start, finish = runs.all.start, runs.all.finish
-    if schedule.promises is not None:
-        start = schedule.promises.time[runs.job]
+    start, finish = runs.given, runs.all.finish
     end = _planned_ends(runs.all)
     for signal in caps:
         needs, idle = _needs(runs.all, signal.cluster)
@@ -566,8 +564,8 @@ class Drains:
     def __init__(self, schedule: Schedule, runs: Runs, limits: LimitsLeft, inside: NDArray[np.bool_]) -> None:
         federation, workload, gone = schedule.federation, schedule.workload, runs.in_vain
         self.closures = closures_of(federation)
-        self.start, self.end = runs.all.start.tolist(), runs.all.finish.tolist()
-        self.since = np.minimum(runs.since, runs.all.start).tolist() + gone.since.tolist()
+        self.start, self.end = runs.given.tolist(), runs.all.finish.tolist()
+        self.since = np.minimum(runs.since, runs.given).tolist() + gone.since.tolist()
         self.leaves = gone.until.tolist()
         self.job = runs.job.tolist() + gone.job.tolist()
         self.counts = runs.all.counts

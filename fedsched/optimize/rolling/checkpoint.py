@@ -131,7 +131,7 @@ def _restore(run: Simulation, saved: Saved) -> dict[str, float]:
 
 
 def _check_stacks(arrays: Saved, read: dict[str, NDArray[np.generic]], run: Simulation) -> None:
-    """Raise UnfitError unless the nodes without jobs, under power saving, are as many as are free."""
+    """Raise UnfitError unless each node without a job, under power saving, is counted at most once."""
     if run.state.extras is None or not run.state.extras.powered.promised.size:
         return
     place, there = read[f"{STACKS}.place"], np.zeros_like(read["state.free"])
@@ -147,8 +147,10 @@ def _check_stacks(arrays: Saved, read: dict[str, NDArray[np.generic]], run: Simu
         there += np.where(inside, nodes, 0).sum(axis=1)
         if count == "off_count":
             awake = np.where(inside, nodes, 0).sum(axis=1)
-    if (there != read["state.free"]).any() or (place[:, Place.ON] != there - awake).any():
-        raise arrays.unfit(f"{STACKS}.place", "must count each node without a job once")
+    free, running = read["state.free"], read["state.heap.job"][: int(read["state.counter"][Counter.RUNNING])]
+    most = run.problem.groups.nodes - read["state.counts"][running].sum(axis=0)
+    if (there < free).any() or (there > most).any() or (place[:, Place.ON] != there - awake).any():
+        raise arrays.unfit(f"{STACKS}.place", "must count each node without a job at most once")
     booked = read[f"{STACKS}.pace"][..., RateState.TO_COME]
     if not ((booked >= 0) & (booked <= read[f"{STACKS}.to_boot"].shape[1])).all():
         raise arrays.unfit(f"{STACKS}.pace", "must count boots to come")

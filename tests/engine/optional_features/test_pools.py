@@ -46,7 +46,8 @@ def two_pools(*needs: tuple[int, int]) -> tuple[Extras, ExtraState]:
     extras = Extras(Pools(np.array([5, 3]), np.array(needs)), *parts, MORE)
     left = PoolsLeft(*(np.zeros(2, dtype=np.int64) for _ in range(3)), np.zeros((2, BREAKPOINTS), dtype=np.int64))
     others = (nothing_of(part) for part in (Lost, Draw, Limited, ReservationQueues, Cancelled, HeldJobs, Molded))
-    powered = Powered(new_stacks(0, 0, 0, paced=False), np.zeros(0), np.zeros(0), np.zeros(0))
+    nothing = np.zeros(0, dtype=np.int64)
+    powered = Powered(new_stacks(0, 0, 0, paced=False), np.zeros(0), np.zeros(0), np.zeros(0), nothing, np.zeros(2))
     state = ExtraState(left, nothing_of(Waiting), NOTHING_CLOSED, *others, powered, nothing_of(PowerCapState))
     pools.reset(extras, state)
     return extras, state
