@@ -201,7 +201,7 @@ def _on_whole_nodes(problem: SearchProblem, seconds: float | None) -> LowerBound
     asleep = with_least_idle_watts(problem.federation)
     idle = np.array([group.idle_watts for group in asleep.groups])
     packed = packed._replace(
-        groups=packed.groups._replace(idle_watts=idle), idle_total=float(idle @ packed.groups.nodes)
+        groups=packed.groups._replace(idle_watts=idle), idle_total=float((idle * packed.groups.nodes).sum())
     )
     # True run times, whatever plans know.
     runtime, planned = packed.runtime, packed.estimate

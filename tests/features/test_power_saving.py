@@ -334,8 +334,8 @@ def test_no_job_boots_into_a_known_downtime(policy: object) -> None:
 def test_nodes_that_boot_ahead_close_last() -> None:
     """Of four nodes three go off at 50; at 100 a job takes the fourth, and one boots ahead until 130.
 
-    A downtime of all at 120 takes the two that are off, ends the boot, and is owed the node of the job. All open at 250,
-    three go off at once and boot at 300.
+    A downtime of all at 120 takes the two that are off, ends the boot, and is owed the node of the job. All open at
+    250, three go off at once and boot at 300.
     """
     log = jobs((0, 4, 50), (100, 1, 100), (300, 4, 1))
     there = replace(machine(4, Reserve(1), **STATES), calendar=closing(120.0, 250.0, "4 of all"))

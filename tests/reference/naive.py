@@ -1225,7 +1225,9 @@ class Simulation:
 
     def close_and_open(self) -> None:
         """Let the downtimes that end now open their nodes, which are on and idle from now, and others close theirs."""
-        downtimes = [one for one in self.machine.closures if one.reservation is None and self.machine.timeout is not None]
+        if self.machine.timeout is None:
+            return
+        downtimes = [one for one in self.machine.closures if one.reservation is None]
         for one in downtimes:
             if one.end == self.now:
                 paid = min(one.nodes, self.owed[one.group])

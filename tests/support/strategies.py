@@ -773,7 +773,7 @@ def going_off_beside_uplinks(seed: int) -> Scenario:
 
 
 def going_off_with_downtimes(seed: int) -> Scenario:
-    """Return the scenario of a seed whose idle nodes go off, beside downtimes and reservations (readings 38, 46, 66)."""
+    """Return the scenario of a seed whose idle nodes go off beside downtimes and reservations (readings 38, 46, 66)."""
     dispatch = random.Random(seed).choice(("strict", "greedy", "easy", "local", "lookahead", "conservative"))
     shapes = random.Random(-67 - seed).choice(("fixed", "fixed", "earliest_finish"))
     options = {"dispatch": dispatch, "same_time": "batch", "alternatives": shapes, "restless": seed % 3 > 0}
@@ -824,7 +824,8 @@ def capped(scenario: Scenario, rng: random.Random) -> Scenario:
             cluster = rng.choice(groups).cluster
             covered = frozenset(g for g in covered if groups[g].cluster == cluster)
         idle = sum(groups[g].count * groups[g].idle for g in covered)
-        boots, ahead = scenario.machine.timeout is not None, scenario.machine.timeout[1] if scenario.machine.ahead else 0
+        boots = scenario.machine.timeout is not None
+        ahead = scenario.machine.timeout[1] if scenario.machine.ahead else 0
         idle += sum(min(ahead, groups[g].count) * max(0.0, groups[g].boot[1] - groups[g].idle) for g in covered)
         drawn = [[max(naive.drawn(job, groups[g]), groups[g].boot[1] if boots else 0.0) - groups[g].idle
                   for g in covered] for job in scenario.jobs]  # fmt: skip

@@ -119,7 +119,7 @@ class Calendar(NamedTuple):
     victims: Ints  # per closure: which jobs lose their nodes, a Victims
     seed: Ints  # per closure: for victims drawn at random
     number: Ints  # per closure: its row among all closures of the federation
-    reservation: Ints  # per closure: the reservation that it belongs to, or -1
+    reservation: Ints  # per closure: the reservation that it belongs to, -1: none, -2: one without jobs in the plan
 
 
 @by_reference

@@ -12,7 +12,14 @@ from fedsched.engine.codes import SameTime
 from fedsched.engine.dispatch.conservative import note_joined
 from fedsched.engine.loop.feature_flags import more_is, more_than_closing
 from fedsched.engine.loop.metric_integrals import go_on
-from fedsched.engine.loop.running import begin_to_send, ends_as_planned, next_boot_over, pop_finish, update_rates, vacate
+from fedsched.engine.loop.running import (
+    begin_to_send,
+    ends_as_planned,
+    next_boot_over,
+    pop_finish,
+    update_rates,
+    vacate,
+)
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.optional_features import (
     cancellations,

@@ -39,6 +39,7 @@ GAINED, LOST = constant(1), constant(-1)  # a job begins, or ceases, to hold nod
 NO_SHADOW = np.inf
 NO_MORE = constant(-1)
 NO_RESERVATION = constant(-1)  # nodes that no reservation has
+KEPT = constant(-2)  # of a closure: it is a reservation, and its jobs are not in the plan
 FIRST = constant(0)
 OTHERWISE = constant(-1)  # as FREE_BEFORE: what is free, now or later, has changed since the last pass
 
@@ -182,9 +183,9 @@ def close(extras: Extras, extra_state: ExtraState, state: State, c: int) -> None
     """Close a closure's nodes: those free now leave the free nodes, the others follow as soon as jobs release them."""
     calendar, closed = extras.calendar, extra_state.closed
     g, nodes = calendar.group[c], calendar.nodes[c]
-    if calendar.reservation[c] != NO_RESERVATION:
+    if calendar.reservation[c] > NO_RESERVATION:
         closed.holder[g] = calendar.reservation[c]
-    else:
+    elif calendar.reservation[c] == NO_RESERVATION:
         power_states.close_nodes(more_than_closing(extras), extra_state, g, nodes, state.clock[Clock.NOW])
     taken = min(nodes, state.free[g])
     state.free[g] -= taken
@@ -196,9 +197,9 @@ def close(extras: Extras, extra_state: ExtraState, state: State, c: int) -> None
 def _open(extras: Extras, extra_state: ExtraState, state: State, c: int) -> None:
     calendar, closed = extras.calendar, extra_state.closed
     g, nodes = calendar.group[c], calendar.nodes[c]
-    if calendar.reservation[c] != NO_RESERVATION:
+    if calendar.reservation[c] > NO_RESERVATION:
         closed.holder[g] = NO_RESERVATION
-    else:
+    elif calendar.reservation[c] == NO_RESERVATION:
         power_states.open_nodes(more_than_closing(extras), extra_state, g, nodes, state.clock[Clock.NOW])
     paid = min(nodes, closed.owed[g])
     closed.owed[g] -= paid
@@ -293,8 +294,8 @@ def _place_before_closures(
     # Mostly nothing closes soon: then nodes that are free now stay free.
     now = state.clock[Clock.NOW]
     end, closing = end_after(now + state.shortest[j], now), closed.time[ClosedTime.LOOKOUT]
-    boots = power_states.is_saved(more_than_closing(problem.extras)) and min(closing, closed.time[ClosedTime.UNTIL]) < np.inf
-    if boots:  # the job may end later
+    is_saved = power_states.is_saved(more_than_closing(problem.extras))
+    if is_saved and min(closing, closed.time[ClosedTime.UNTIL]) < np.inf:  # it may end later, as its nodes have to boot
         return place_over_run(lookout, closed, problem, plan, state, j, state.free, state.load, now, NO_SHADOW)
     if state.free.size == 1:  # on one group a job always has its shortest duration
         placed = end <= closed.time[ClosedTime.UNTIL] and place(problem, plan, j, state.free, state.load, state)

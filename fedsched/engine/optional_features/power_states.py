@@ -27,7 +27,7 @@ class Powered(NamedTuple):
     pace: Floats  # scratch: a cluster's counters of boots, and its booked boots
     to_boot: Floats
     owed: Ints  # per group: nodes that downtimes, but no reservations, close as soon as jobs release them
-    noted: Floats  # [0]: the last end of a job, when no job runs and downtimes change nodes; [1]: joules spared until then
+    noted: Floats  # if downtimes change nodes while no job runs, [0]: the last end; [1]: the joules spared until then
 
 
 @inlined

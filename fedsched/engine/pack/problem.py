@@ -12,6 +12,7 @@ from fedsched.engine.codes import OnRunning, SameTime, Saturation
 from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.loop.feature_flags import as_used
 from fedsched.engine.numbers import Awaits
+from fedsched.engine.optional_features import downtimes
 from fedsched.engine.optional_features.cancellations import Cancellations
 from fedsched.engine.optional_features.holds import Holds
 from fedsched.engine.optional_features.moldable import Moldable
@@ -355,17 +356,20 @@ def calendar_of(closures: Closures, nodes: Ints, t0: float) -> Calendar:
 def extras_of(problem: Problem, state: State, jobs: Ints, t0: float) -> Extras | None:
     """Return the extras (features beyond the plain model) for a plan of only the given jobs from `t0` on.
 
-    Each of them is eligible or runs at t0, and nodes without jobs are on, off or boot as in `state`. Such a plan ignores dependencies, reservations, lost runs, limits,
-    cancellations and holds; the run deals with these as they occur. Return None if the problem has no extras.
+    Each of them is eligible or runs at t0, and nodes without jobs are on, off or boot as in `state`. Such a plan
+    ignores dependencies, the jobs of reservations, lost runs, limits, cancellations and holds; the run deals with these
+    as they occur. Return None if the problem has no extras.
     """
     if problem.extras is None:
         return None
     pools, calendar, saving = problem.extras.pools, problem.extras.calendar, problem.extras.saving
+    reservation = np.full(calendar.begin.size, downtimes.NO_RESERVATION)
     if state.extras is not None and saving.timeout.size:
         saving = saving._replace(begun=as_begun(state.extras.powered.stacks))
+        reservation[calendar.reservation >= 0] = downtimes.KEPT
     waits = calendar._replace(
         on_running=_ints(np.full(calendar.begin.size, OnRunning.WAIT)),
-        reservation=_ints(np.full(calendar.begin.size, -1)),
+        reservation=_ints(reservation),
     )
     needs = pools._replace(need=_ints(pools.need[jobs]))
     tier = problem.extras.tier

@@ -133,7 +133,8 @@ def drain_loss(schedule: Schedule) -> float:
 def _replay_input(schedule: Schedule, closures: Closures, begun: Ints) -> tuple[ReplayInput, float]:
     workload, federation, lost = schedule.workload, schedule.federation, schedule.lost
     job = np.concatenate([begun, lost.job])
-    start, end = np.concatenate([held_from(schedule)[begun], lost.start]), np.concatenate([schedule.finish[begun], lost.end])
+    start = np.concatenate([held_from(schedule)[begun], lost.start])
+    end = np.concatenate([schedule.finish[begun], lost.end])
     latest = ready_since(schedule)
     since = latest[job]
     for run in np.lexsort((start, job)).tolist() if lost.runs else ():

@@ -109,10 +109,10 @@ def new_stacks(groups: int, most: int, spans: int, *, paced: bool) -> NodeStacks
 
 def as_begun(stacks: NodeStacks) -> NodeStacks:
     """Return a read-only copy of stacks, from which another run can begin."""
-    copies = NodeStacks(*(array.copy() for array in stacks))
-    for array in copies:
+    copies = {name: array.copy() for name, array in stacks._asdict().items()}
+    for array in copies.values():
         array.setflags(write=False)
-    return copies
+    return stacks._replace(**copies)
 
 
 @inlined
@@ -271,13 +271,13 @@ def spared_until(saving: Saving, g: int, off_at: float, boot_at: float, end: flo
     """Return the joules that a node takes less than an idle one from `off_at` to `end`, if it boots at `boot_at`."""
     less = saving.less[g]
     down, boot, on = min(off_at + saving.shutdown[g], end), min(boot_at, end), min(boot_at + saving.boot[g], end)
-    return less[0] * (boot - down) + less[1] * (on - boot) + less[2] * (down - off_at)
+    return float(less[0] * (boot - down) + less[1] * (on - boot) + less[2] * (down - off_at))
 
 
 @part
 def spared(saving: Saving, stacks: NodeStacks, end: float) -> float:
     """Return the joules that nodes have taken less until `end` than if all were on; no node is taken after that."""
-    joules = stacks.spared[0]
+    joules = float(stacks.spared[0])
     for g in range(saving.timeout.size):
         settle(saving, stacks, g, end)
         place = stacks.place[g]

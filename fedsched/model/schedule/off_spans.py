@@ -29,7 +29,6 @@ from fedsched.model.schedule.node_stack import (
     settle,
     take,
 )  # fmt: skip
-
 from fedsched.model.time.downtimes import closures_of
 
 if TYPE_CHECKING:
@@ -109,7 +108,7 @@ def saving_of(federation: Federation) -> Saving:
         as_begun(new_stacks(0, 0, 0, paced=False)),
     )
     for array in saving[:-1]:
-        array.setflags(write=False)  # type: ignore[union-attr]
+        array.setflags(write=False)
     return saving
 
 
@@ -154,8 +153,8 @@ def _changes(
     # When nodes come free (above 0) or are taken (below 0), and whether downtimes take them (1); at one instant, ends
     # come first. `closed` are openings and closings: time, kind, group and nodes.
     shut = np.zeros((len(closed), runs.counts.shape[1]), dtype=np.int64)
-    for row, (_, kind, g, nodes) in enumerate(closed):
-        shut[row, g] = nodes if kind == OPENS else -nodes
+    for row, (_, what, g, nodes) in enumerate(closed):
+        shut[row, g] = nodes if what == OPENS else -nodes
     times, kinds = [one[0] for one in closed], [one[1] for one in closed]
     when = np.concatenate([runs.end, since, np.array(times, dtype=np.float64)])
     kind = np.concatenate([np.repeat([JOB_ENDS, JOB_STARTS], since.size), np.array(kinds, dtype=np.int64)])

@@ -180,7 +180,8 @@ def _closing_events(schedule: Schedule, inside: list[int], last: float) -> list[
     if not is_switching(schedule.federation.power):
         return found  # Planned power saving takes closed nodes for idle ones
     closures = closures_of(schedule.federation)
-    for c in np.flatnonzero((closures.reservation < 0) & (closures.end > schedule.t0) & (closures.begin <= last)).tolist():
+    closures = closures.take((closures.reservation < 0) & (closures.end > schedule.t0) & (closures.begin <= last))
+    for c in range(closures.begin.size):
         g, nodes = int(closures.group[c]), int(closures.nodes[c])
         if g in inside:
             found.append((max(float(closures.begin[c]), schedule.t0), 2, g, nodes))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,7 +40,7 @@ WORDS = 1 << 20  # bytes beside arrays: names, and the planner's memory
 SCRATCH = ("backfill", "packing", "scratch", "classes", "draw", "work")
 RESERVATIONS = tuple(f"state.extras.{name}" for name in ("apart.of_job", "apart.turn", "closed.holder"))
 UNKNOWN = ("state.start", "state.finish", "state.extras.powered.promised")  # may be NaN
-STACKS = "state.extras.powered.stacks"
+STACKS, EDGES = "state.extras.powered.stacks", ("FIRST", "END")
 OF_JOBS = (
     *("heap.job", "heap.place", "ends.job", "rates.spanning", "queue.order", "queue.position"),
     *("extras.waiting.timer", "extras.waiting.joined", "extras.waiting.doomed", "extras.lost.job"),
@@ -130,29 +130,25 @@ def _restore(run: Simulation, saved: Saved) -> dict[str, float]:
     return remembered
 
 
-def _check_stacks(arrays: Saved, read: dict[str, NDArray[np.generic]], run: Simulation) -> None:
+def _check_stacks(arrays: Saved, read: dict[str, NDArray[Any]], run: Simulation) -> None:
     """Raise UnfitError unless each node without a job, under power saving, is counted at most once."""
     if run.state.extras is None or not run.state.extras.powered.promised.size:
         return
-    place, there = read[f"{STACKS}.place"], np.zeros_like(read["state.free"])
-    for count, first, end in (
-        ("on_count", Place.ON_FIRST, Place.ON_END),
-        ("off_count", Place.OFF_FIRST, Place.OFF_END),
-        ("booting_count", Place.BOOTING_FIRST, Place.BOOTING_END),
-    ):
-        nodes, column = read[f"{STACKS}.{count}"], np.arange(read[f"{STACKS}.{count}"].shape[1])
-        inside = (column >= place[:, first, None]) & (column < place[:, end, None])
-        if (place[:, [first, end]] < 0).any() or (place[:, end] > column.size).any() or (nodes[inside] < 1).any():
+    place = read[f"{STACKS}.place"]
+    found: dict[str, Ints] = {}
+    for name in ("on", "off", "booting"):
+        nodes, first, end = read[f"{STACKS}.{name}_count"], *(place[:, Place[f"{name.upper()}_{k}"]] for k in EDGES)
+        column = np.arange(nodes.shape[1])
+        inside = (column >= first[:, None]) & (column < end[:, None])
+        if first.min() < 0 or end.min() < 0 or end.max() > column.size or (nodes[inside] < 1).any():
             raise arrays.unfit(f"{STACKS}.place", "must be places of nodes")
-        there += np.where(inside, nodes, 0).sum(axis=1)
-        if count == "off_count":
-            awake = np.where(inside, nodes, 0).sum(axis=1)
-    free, running = read["state.free"], read["state.heap.job"][: int(read["state.counter"][Counter.RUNNING])]
-    most = run.problem.groups.nodes - read["state.counts"][running].sum(axis=0)
-    if (there < free).any() or (there > most).any() or (place[:, Place.ON] != there - awake).any():
+        found[name] = np.where(inside, nodes, 0).sum(axis=1)
+    awake, running = found["on"] + found["booting"], read["state.heap.job"][: read["state.counter"][Counter.RUNNING]]
+    there, most = awake + found["off"], run.problem.groups.nodes - read["state.counts"][running].sum(axis=0)
+    if (there < read["state.free"]).any() or (there > most).any() or (place[:, Place.ON] != awake).any():
         raise arrays.unfit(f"{STACKS}.place", "must count each node without a job at most once")
     booked = read[f"{STACKS}.pace"][..., RateState.TO_COME]
-    if not ((booked >= 0) & (booked <= read[f"{STACKS}.to_boot"].shape[1])).all():
+    if booked.min() < 0 or booked.max() > read[f"{STACKS}.to_boot"].shape[1]:
         raise arrays.unfit(f"{STACKS}.pace", "must count boots to come")
 
 
