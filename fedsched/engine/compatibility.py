@@ -245,8 +245,8 @@ PLACES = {
     "shared nodes": Place("Node sharing (sharing=)", "leave sharing= out"),
     "slurm": Place("Policy slurm", "take another policy"),
     "optimize": Place("optimize"),
+    "optimize with boots": Place("optimize with nodes that boot"),
     "packages": Place("A search by packages", "leave package= out"),
-    "rolling": Place("Rolling"),
     "environment": Place("The learning environment"),
     "exact": Place("The exact model"),
     "bounds": Place("lower_bounds"),
@@ -262,10 +262,8 @@ PLACES = {
 # Place -> feature -> reason: the refused combinations.
 REFUSED: dict[str, dict[str, str]] = {
     "boots": {
-        "downtimes": "they do not say whether their nodes are on or off when they open",
-        "finite uplinks": "they have no rate while nodes boot",
+        "downtimes that take nodes": "which nodes of a job still boot when it loses them is not recorded",
         "sequential instants": "which nodes are on depends on the order of starts and ends, which is not recorded",
-        "power caps": "boots draw watts that no plan counts",
     },
     "shapes at submit": {"limits of nodes or CPUs": _OPEN, "killed predecessors": _OPEN},
     "shapes by plans": {
@@ -291,13 +289,15 @@ REFUSED: dict[str, dict[str, str]] = {
         "placements": "its select plugin chooses the nodes",
     },
     "optimize": {
-        "boots": "only simulate knows when nodes boot",
         "shapes at submit": "plans need them beforehand (or choose them: alternatives='free')",
     },
+    "optimize with boots": {
+        "surprises": "the energy of a plan depends on which nodes they would turn on",
+    },
     "packages": {
+        "boots": "which nodes are off or boot as a package begins is not carried over from the one before",
         "downtimes that take nodes": "they may take nodes of a package that is already planned",
     },
-    "rolling": {"boots": "only simulate knows when nodes boot"},
     "environment": {
         "power saving": _NOT_MODELLED,
         "power caps": _NO_WATTS,

@@ -27,6 +27,7 @@ class Counter(IntEnum):
     PASS_DUE = 16  # it has asked, and the pass is still to come
     JOINED_FROM = 17  # the first position of the backfill queue at which a job has joined since the last pass
     FREE_BEFORE = 18  # free nodes at the end of that pass
+    BOOTING = 19  # behind the spanning jobs: those that wait for boots before they use finite uplinks
 
 
 class ClassNumber(IntEnum):

@@ -21,6 +21,7 @@ from fedsched.engine.pack.node_caps import caps_table
 from fedsched.model.jobs.alternatives import may_change_gear, present_shapes
 from fedsched.model.jobs.uneven import are_uneven
 from fedsched.model.power.power_cap import with_caps_only
+from fedsched.model.power.switching import with_least_idle_watts
 from fedsched.model.power.watts import have_own_watts
 from fedsched.model.schedule.metrics import NAMES, Column
 from fedsched.model.schedule.schedule import Schedule
@@ -200,6 +201,11 @@ def _on_whole_nodes(problem: SearchProblem, seconds: float | None) -> LowerBound
             bound_on(found, objective)
         return found
     packed, limits = problem.problem, caps_table(problem.workload, problem.federation)
+    asleep = with_least_idle_watts(problem.federation)
+    idle = np.array([group.idle_watts for group in asleep.groups])
+    packed = packed._replace(
+        groups=packed.groups._replace(idle_watts=idle), idle_total=float((idle * packed.groups.nodes).sum())
+    )
     # True run times, whatever plans know.
     runtime, planned = packed.runtime, packed.estimate
     keeps_plans = bool((planned >= runtime).all())
@@ -221,7 +227,7 @@ def _on_whole_nodes(problem: SearchProblem, seconds: float | None) -> LowerBound
             delays=delays,
         )  # fmt: skip
         latest = problem.objectives.latest
-        found = found.with_costs(problem.federation, own, latest=latest, seconds=seconds)
+        found = found.with_costs(asleep, own, latest=latest, seconds=seconds)
     found = replace(found, watts_assumed=problem.federation.watts_assumed)
     for objective in problem.objectives.names:
         bound_on(found, objective)  # computed now, within the time for bounds

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 TESTS = Path(__file__).parents[1]
 CELLS = [(place, feature) for place, features in REFUSED.items() for feature in features]
-FROZEN = 47  # refused cells; a change that opens or closes one changes this number
+FROZEN = 45  # refused cells; a change that opens or closes one changes this number
 # Cells that a slurm.conf with accounts decides, and one of running jobs: the files of their tests name the feature.
 ELSEWHERE = {
     ("slurm on shared nodes", "limits of nodes or CPUs"): "slurm/test_against_naive_shared.py",
@@ -77,8 +77,7 @@ PLACES: dict[str, Callable[[Call, Path], object]] = {
     "slack": lambda call, _: searched(call, objectives="cost"),
     "plans on shared nodes": lambda call, _: searched(call, sharing="first"),
     "slurm": on_slurm,
-    "optimize": lambda call, _: searched(call),
-    "rolling": lambda call, _: simulated(call, fs.Rolling(evaluations=5)),
+    **dict.fromkeys(("optimize", "optimize with boots"), lambda call, _: searched(call)),
     "environment": lambda call, _: Episodes(call.jobs, call.machine, runs=1, reading=call.reading),
     "exact": lambda call, _: fs.bounds.exact(call.jobs, call.machine, reading=call.reading),
     **dict.fromkeys(
@@ -87,7 +86,7 @@ PLACES: dict[str, Callable[[Call, Path], object]] = {
     ),
 }
 # What a place itself is made of, where it is a feature too.
-OWN = {"bounds of shapes": "shapes by plans", "bounds of costs": "watts and gears"}
+OWN = {"optimize with boots": "boots", "bounds of shapes": "shapes by plans", "bounds of costs": "watts and gears"}
 
 
 def test_the_number_of_refused_cells_is_known() -> None:

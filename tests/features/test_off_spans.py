@@ -39,10 +39,12 @@ def test_bands_say_when_each_node_is_in_which_state() -> None:
 
 def test_no_node_works_while_it_is_not_on() -> None:
     """Of random systems each node's jobs and bands follow one another, and no node-second of a band is lost."""
-    seen = 0
-    for seed in range(66_900, 66_900 + tries(60)):
-        schedule = run_engine(strategies.saving_power(seed))
-        for power in (schedule.federation.power, Planned(), None):
+    seen = closed = 0
+    for seed in range(66_900, 66_900 + tries(120)):
+        draw = (strategies.saving_power, strategies.going_off_with_downtimes)[seed % 2]
+        schedule = run_engine(draw(seed))
+        closes = bool(schedule.federation.calendar)  # planned switching takes closed nodes for idle ones
+        for power in (schedule.federation.power, *(() if closes else (Planned(), None))):
             promises = schedule.promises if power == schedule.federation.power else None
             there = replace(schedule, federation=replace(schedule.federation, power=power), promises=promises)
             found = numbered(there)
@@ -57,6 +59,11 @@ def test_no_node_works_while_it_is_not_on() -> None:
                 *zip(there.start[job], there.finish[job], found.jobs.first, found.jobs.last, strict=True),
                 *zip(*dark[:4], strict=True),
             ]
+            shut = np.repeat(np.arange(found.spans.start.size), found.closed.pieces)
+            times = found.spans.start[shut], np.minimum(found.spans.finish, last)[shut]
+            rows = zip(*times, found.closed.first, found.closed.last, strict=True)
+            runs += [row for row in rows if row[0] < row[1]]
+            closed += shut.size
             of_node: dict[int, list[tuple[float, float]]] = {}
             for begin, end, first, after in runs:
                 if begin == begin and end == end:
@@ -65,7 +72,8 @@ def test_no_node_works_while_it_is_not_on() -> None:
             for spans in of_node.values():
                 assert all(before[1] <= behind[0] for before, behind in pairwise(sorted(spans)))
             seen += dark.first.size
-    assert seen > tries(60)
+    assert seen > tries(120) / 2
+    assert closed > tries(120) / 8
 
 
 def test_a_reserve_that_boots_for_nobody_is_drawn() -> None:

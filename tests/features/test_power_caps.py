@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from reference import naive
+from reference import naive, naive_measures
 from support import strategies
+from support.tiers import tries
 
 import fedsched as fs
 from fedsched.comparison.instances import Instance
-from fedsched.core.errors import FederationError
+from fedsched.core.errors import FederationError, InfeasibleError
 from fedsched.model.power.power_cap import cap_over_time, most_drawn
 from fedsched.model.time.signal import MOST_DRAWN
 from fedsched.plot.gantt import figure
 from fedsched.plot.load import power
+from fedsched.policies import Reserve, Timeout
 from fedsched.report.plan_data import plan_of
 from fedsched.simulate import prepare
 
@@ -341,3 +343,60 @@ def test_what_a_cap_counts_is_one_of_two_words() -> None:
     """Tests that another one is refused by name."""
     with pytest.raises(FederationError, match="cap='later' is none of run, now"):
         replace(capped((0.0,), (240.0,)), cap="later")
+
+
+# ---- nodes that boot under caps [66]
+
+OFF = {"off_watts": 2.0, "boot_seconds": 10.0, "boot_watts": 150.0}
+BOOTING = fs.Federation((fs.Cluster("A", (fs.NodeGroup(4, 1.0, 100.0, 20.0, **OFF),)),), power=Timeout(10.0))
+
+
+def test_a_node_counts_with_its_boot_if_that_takes_more() -> None:
+    """Of 180 W beside idle nodes two jobs of 80 W have room, and only one that may take 130 W to boot its node."""
+    jobs = fs.Workload(submit=[0.0, 0.0], tasks=[1, 1], runtime=[10.0, 5.0])
+    assert begun(jobs, capped((0.0,), (260.0,), replace(BOOTING, power=None))) == [0.0, 0.0]
+    assert begun(jobs, capped((0.0,), (260.0,), BOOTING)) == [0.0, 10.0]
+    assert begun(jobs, capped((0.0,), (340.0,), BOOTING)) == [0.0, 0.0]
+    assert begun(jobs, capped((0.0,), (340.0,), replace(BOOTING, power=Reserve(1)))) == [0.0, 10.0]
+    with pytest.raises(InfeasibleError, match="draw 130 W more"):
+        fs.simulate(jobs, capped((0.0,), (180.0,), BOOTING))
+
+
+@pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative"])
+def test_a_cap_must_leave_room_until_the_end_of_a_run_after_boots(policy: str) -> None:
+    """Nodes are off from 10 on; a job that comes at 30 would boot until 40 and end at 55, after the cap falls at 50."""
+    jobs = fs.Workload(submit=[0.0, 30.0], tasks=[1, 1], runtime=[1.0, 15.0])
+    falls = ((0.0, 50.0, 70.0), (400.0, 80.0, 400.0))
+    assert begun(jobs, capped(*falls, BOOTING), policy) == [0.0, 80.0]
+    assert begun(jobs, capped(*falls, replace(BOOTING, power=None)), policy) == [0.0, 30.0]
+    assert begun(jobs, capped(*falls, replace(BOOTING, cap="now")), policy) == [0.0, 40.0]
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_random_nodes_boot_under_caps_as_the_reference_says(part: int) -> None:
+    """Starts are the reference's. If jobs keep their requests, nodes never draw more than a cap kept over runs."""
+    moved = switches = looked = 0
+    for seed in range(60 * part, 60 * part + tries(60, 15)):
+        scenario = strategies.going_off_under_caps(seed)
+        groups = [replace(one, shutdown=(one.shutdown[0], min(one.idle, 30.0))) for one in scenario.machine.groups]
+        jobs = [replace(job, estimate=max(job.estimate, job.runtime), alternatives=()) for job in scenario.jobs]
+        jobs = jobs if seed % 3 else scenario.jobs
+        scenario = replace(scenario, jobs=jobs, machine=replace(scenario.machine, groups=groups))
+        result = against(scenario)
+        free = replace(scenario, machine=replace(scenario.machine, caps=())).simulate()
+        moved += not np.array_equal(result.start, free.start, equal_nan=True)
+        switches += len(result.nights)
+        if scenario.machine.cap_at_start or any(job.runtime > job.estimate for job in scenario.jobs) or not result.ran:
+            continue
+        times = {*result.promised, *result.start, *naive_measures.changes_of(result)}
+        for cap in scenario.machine.caps:
+            last = max(run.end for run in naive.runs_of(result))
+            clusters = {scenario.machine.groups[g].cluster for g in cap.groups}
+            for time in (one for one in {*times, *cap.steps(result.t0, last)} if result.t0 <= one < last):
+                drawn = sum(naive_measures.watts_at(result, time)[k] for k in clusters)
+                idle = sum(groups[g].count * groups[g].idle for g in cap.groups)
+                assert drawn <= max(idle, cap.at(time)) + 0.01, seed
+                looked += 1
+    assert moved > tries(60, 15) / 4
+    assert switches > 60
+    assert looked > 20

@@ -302,6 +302,126 @@ def test_random_systems_switch_as_the_reference_does() -> None:
     assert switches > tries(300) / 4
 
 
+def closing(begin: float, end: float, nodes: str = "1 of all") -> tuple[fs.Downtime, ...]:
+    """Return a known downtime."""
+    return (fs.Downtime("a", begin, end, nodes=nodes),)
+
+
+def test_a_node_that_opens_is_on_and_idle() -> None:
+    """Of two nodes that are off one is closed from 50 to 100; a job of 60 boots the other, one of 102 finds it on.
+
+    While it is closed the node idles.
+    """
+    log = jobs((0, 2, 5), (60, 1, 5), (102, 1, 5))
+    schedule = checked(log, replace(machine(2, Timeout(10.0), **STATES), calendar=closing(50.0, 100.0)))
+    assert schedule.start.tolist() == [0.0, 90.0, 102.0]
+    row = schedule.metrics()
+    closed = 10 * 50 + 10 * 60 + 25 * 5 + 50 * 50 + 2 * 50
+    assert row.energy == 20 * 100 + closed + 10 * 50 + 10 * 60 + 35 * 5 + 30 * 80 + 10 * 50 + 2 * 60
+    assert row.switches == 3.0
+
+
+@pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative", fs.Rules(dispatch="greedy"), "lookahead"])
+def test_no_job_boots_into_a_known_downtime(policy: object) -> None:
+    """The node is off from 15 on: a job of 60 would boot until 90 and end after 100, when the node closes until 200."""
+    log = jobs((0, 1, 5), (60, 1, 20))
+    there = replace(machine(1, Timeout(10.0), **STATES), calendar=closing(100.0, 200.0))
+    assert checked(log, there, policy).start.tolist() == [0.0, 200.0]
+    assert fs.simulate(log, replace(there, power=None), policy).start.tolist() == [0.0, 60.0]
+    assert checked(log, replace(there, calendar=closing(110.0, 200.0)), policy).start.tolist() == [0.0, 90.0]
+
+
+def test_nodes_that_boot_ahead_close_last() -> None:
+    """Of four nodes three go off at 50; at 100 a job takes the fourth, and one boots ahead until 130.
+
+    A downtime of all at 120 takes the two that are off, ends the boot, and is owed the node of the job. All open at
+    250, three go off at once and boot at 300.
+    """
+    log = jobs((0, 4, 50), (100, 1, 100), (300, 4, 1))
+    there = replace(machine(4, Reserve(1), **STATES), calendar=closing(120.0, 250.0, "4 of all"))
+    there = replace(there, calendar=(replace(there.calendar[0], known_from=120.0, kind="outage"),))
+    schedule = checked(log, there)
+    assert schedule.start.tolist() == [0.0, 100.0, 330.0]
+    always = 4 * 331 * 50 + (200 + 100 + 4) * 50
+    cut, later = 2 * (60 * 45 - 10 * 10) + (40 * 45 - 10 * 10 - 20 * 30), 3 * (40 * 45 - 10 * 10 - 30 * 30)
+    assert schedule.metrics().energy == always - cut - later
+
+
+def test_random_nodes_go_off_beside_downtimes_as_the_reference_says() -> None:
+    """Starts, promises, energy and what downtimes cost are the reference's, and checks agree."""
+    closed = booting = compared = 0
+    for seed in range(tries(600)):
+        scenario = strategies.going_off_with_downtimes(seed)
+        if not scenario.machine.closures:
+            continue
+        schedule, expected = run_engine(scenario), scenario.simulate()
+        np.testing.assert_array_equal(schedule.start, expected.start, str(seed))
+        np.testing.assert_array_equal(schedule.finish, expected.finish, str(seed))
+        if not expected.ran:
+            continue
+        row, ran = schedule.metrics(), ~np.isnan(schedule.start)
+        lines = [line for line in schedule.violations(claimed=row) if "never started" not in line]
+        assert lines == [], seed
+        np.testing.assert_array_equal(schedule.promises.time[ran], np.array(expected.promised)[ran], str(seed))
+        assert row.energy == pytest.approx(naive_measures.energy(expected), rel=1e-9, abs=1e-3), seed
+        assert row.switches == len(expected.nights), seed
+        told = naive_measures.metrics(expected)
+        assert row.drain_loss == pytest.approx(told["drain_loss"], rel=1e-9, abs=1e-6), seed
+        assert row.loss_of_capacity == pytest.approx(told["loss_of_capacity"], abs=1e-9), seed
+        closed += sum(night.until < math.inf for night in expected.nights)
+        booting += sum(night.until < math.inf and night.end < math.inf for night in expected.nights)
+        compared += 1
+    assert compared > tries(600) / 3
+    assert closed > tries(600) / 4
+    assert booting > 0
+
+
+def two_clusters(power: object) -> fs.Federation:
+    """Return two clusters of six nodes whose uplinks carry one of two jobs of three tasks on each."""
+    groups = fs.NodeGroup(6, 1.0, **NODE, **STATES)
+    return fs.Federation(tuple(fs.Cluster(name, (groups,), 9.0) for name in "ab"), power=power)
+
+
+def test_a_job_uses_uplinks_when_its_nodes_have_booted() -> None:
+    """Two jobs of 3 + 3 nodes load each uplink with 18 of its 9: the first has it alone while the second one boots.
+
+    Half of the nodes shut down from 0 to 10, and boot for the second job from 10 to 40. Then the first job has 20 s
+    left, which take 40, and after it the second one has 40 left.
+    """
+    log = fs.Workload(
+        submit=[0, 1], tasks=[6, 6], runtime=[60, 60], task_bandwidth=[5.0, 5.0], compute_fraction=[0.0, 0.0],
+    )  # fmt: skip
+    caps, rules = np.full((2, 2), 3), fs.Rules(dispatch="greedy")
+    both = ((Timeout(0.0), [0.0, 40.0], [80.0, 120.0], 80.0), (None, [0.0, 1.0], [119.0, 120.0], 236.0))
+    for power, starts, ends, saturated in both:
+        schedule = fs.simulate(log, two_clusters(power), rules, caps=caps)
+        row = schedule.metrics()
+        schedule.verify(claimed=row, caps=caps)
+        assert (schedule.start.tolist(), schedule.finish.tolist()) == (starts, ends)
+        assert row.saturated_seconds == saturated
+
+
+def test_random_systems_boot_beside_uplinks_as_the_reference_does() -> None:
+    """Starts, ends and saturated time are the reference's under all kinds of sharing, and checks agree."""
+    saturated = waited = 0
+    for seed in range(tries(240)):
+        scenario = strategies.going_off_beside_uplinks(seed)
+        schedule, expected = run_engine(scenario), scenario.simulate()
+        np.testing.assert_array_equal(schedule.start, expected.start, str(seed))
+        np.testing.assert_array_equal(schedule.finish, expected.finish, str(seed))
+        if not expected.ran:
+            continue
+        row = schedule.metrics()
+        schedule.verify(claimed=row)
+        assert row.saturated_seconds == pytest.approx(expected.saturated_seconds, rel=1e-9, abs=1e-9), seed
+        uses = zip(expected.jobs, expected.counts, strict=True)
+        sends = [any(naive.demands(job, counts, scenario.machine)) for job, counts in uses]
+        waited += int(((schedule.start > schedule.promises.time) & sends).sum())
+        saturated += expected.saturated_seconds > 0
+    assert saturated > tries(240) / 8
+    assert waited > tries(240) / 8
+
+
 def test_jobs_that_run_at_the_begin_hold_nodes_that_are_on() -> None:
     """Two of three nodes are held until 50, the third goes off at 20; a job of 30 boots it, one of 55 finds two on."""
     running = jobs((0, 2, 50), (30, 1, 5), (55, 2, 5))

@@ -231,11 +231,15 @@ class Lost:
 
 @dataclass(frozen=True)
 class Night:
-    """A stretch in which a node of a group is off: from when it goes off until it begins to boot (reading 66)."""
+    """A stretch in which a node of a group is off: from when it goes off until it begins to boot (reading 66).
+
+    If a downtime closes the node, it counts until then.
+    """
 
     group: int
     begin: float
     end: float
+    until: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -656,12 +660,13 @@ def milliwatts(watts: float) -> int:
 
 def planned_above_idle(job: Job, counts: Counts, machine: Machine, cap: Cap) -> int:
     """Return by how many milliwatts a job is planned to make the groups of a cap draw more than idle ones."""
-    return sum(counts[g] * above_idle(job, machine.groups[g]) for g in cap.groups)
+    return sum(counts[g] * above_idle(job, machine.groups[g], machine) for g in cap.groups)
 
 
-def above_idle(job: Job, group: Group) -> int:
-    """Return by how many milliwatts a job is planned to make a node draw more than an idle one."""
-    return max(0, milliwatts(drawn(job, group)) - milliwatts(group.idle))
+def above_idle(job: Job, group: Group, machine: Machine) -> int:
+    """Return by how many milliwatts a job is planned to make a node draw more than an idle one, its boot included."""
+    most = drawn(job, group) if machine.timeout is None else max(drawn(job, group), group.boot[1])
+    return max(0, milliwatts(most) - milliwatts(group.idle))
 
 
 def scrambled(seed: int, row: int, draw: int) -> int:
@@ -969,6 +974,10 @@ class Simulation:
         self.gone: list[list[float]] = [[] for _ in machine.uplinks]  # when nodes of each cluster began to go off,
         self.woken: list[list[float]] = [[] for _ in machine.uplinks]  # and to boot, in the order they were asked to
         self.nights: list[Night] = []
+        self.owed = [0 for _ in machine.groups]  # nodes that downtimes close as soon as jobs release them
+        for one in machine.closures:
+            if one.begin <= t0 < one.end and one.reservation is None:
+                self.close(one.group, one.nodes)
 
     def run(self) -> Result:
         while self.goes_on():
@@ -1025,11 +1034,12 @@ class Simulation:
         times += [moment for j in self.held if (moment := self.moment(j)) is not None] + self.changes
         times += [self.jobs[j].cancel_at for j in self.to_cancel(math.inf)]
         times += [begin for j in self.queue for begin, _ in self.jobs[j].held if begin > self.now]
+        times += [record.start for record in self.running if self.waits_to_send(record, self.now)]
         before, self.now = self.now, max(self.now, min([*times, self.next_step()]))
         if min(times, default=math.inf) <= self.now or self.now in self.final_steps():
             self.quiet = self.now
         self.spared |= {record.job for record in self.running if self.jobs[record.job].cancel_at <= self.now}
-        for k, load in enumerate(self.loads(self.running)):
+        for k, load in enumerate(self.loads(self.sending(before))):
             if load > self.machine.uplinks[k]:
                 self.saturated[k] += self.now - before
 
@@ -1054,7 +1064,11 @@ class Simulation:
     def room(self, cap: Cap, time: float, plans: Sequence[Reservation] = ()) -> int:
         """Return how many milliwatts a cap leaves at a time of the plan, beside idle nodes and what runs then."""
         left = milliwatts(cap.at(time))
-        left -= sum(self.machine.groups[g].count * milliwatts(self.machine.groups[g].idle) for g in cap.groups)
+        for group in [self.machine.groups[g] for g in cap.groups]:
+            left -= group.count * milliwatts(group.idle)
+            if self.machine.ahead:  # so many may boot ahead at a time
+                booting = min(group.count, self.machine.timeout[1])
+                left -= booting * max(0, milliwatts(group.boot[1]) - milliwatts(group.idle))
         there = [(record.job, record.counts) for record in self.present() if self.end_in_plan(record) > time]
         there += [(one.job, one.counts) for one in plans if one.start <= time < one.end]
         return left - sum(planned_above_idle(self.jobs[j], counts, self.machine, cap) for j, counts in there)
@@ -1099,6 +1113,7 @@ class Simulation:
         if self.changes and self.changes[0] <= self.now:
             self.changes.pop(0)
             self.take_nodes()
+            self.close_and_open()
             self.update_rates()
         while self.arrivals and self.jobs[self.arrivals[0]].submit <= self.now:
             self.submit_and_join()
@@ -1205,13 +1220,55 @@ class Simulation:
         """Return all stretches off until the last end."""
         for g in range(len(self.machine.groups)):
             self.doze(g, last)
-        return self.nights + [Night(g, begin, math.inf) for g, off in enumerate(self.off) for begin in off]
+        nights = self.nights + [Night(g, begin, math.inf) for g, off in enumerate(self.off) for begin in off]
+        return [night for night in nights if night.begin < last]  # downtimes may close and open nodes after that
+
+    def close_and_open(self) -> None:
+        """Let the downtimes that end now open their nodes, which are on and idle from now, and others close theirs."""
+        if self.machine.timeout is None:
+            return
+        downtimes = [one for one in self.machine.closures if one.reservation is None]
+        for one in downtimes:
+            if one.end == self.now:
+                paid = min(one.nodes, self.owed[one.group])
+                self.owed[one.group] -= paid
+                self.doze(one.group, self.now)
+                self.idle[one.group] += [self.now] * (one.nodes - paid)
+        for one in downtimes:
+            if one.begin == self.now:
+                self.close(one.group, one.nodes)
+
+    def close(self, g: int, nodes: int) -> None:
+        """Close nodes that no job has: those off, the last to go off first, then on, the longest idle first, then
+
+        those that boot ahead, the last to be ready first; the rest is owed.
+        """
+        self.doze(g, self.now)
+        for _ in range(nodes):
+            there = [since for since in self.idle[g] if since <= self.now]
+            if self.off[g]:
+                self.nights.append(Night(g, max(self.off[g]), math.inf, self.now))
+                self.off[g].remove(max(self.off[g]))
+            elif there:
+                self.idle[g].remove(min(there))
+            elif self.idle[g]:
+                ready = max(self.idle[g])
+                self.idle[g].remove(ready)
+                boots = [one for one in self.nights if one.group == g and one.until == math.inf
+                         and one.end + self.machine.groups[g].boot[0] == ready]  # fmt: skip
+                self.nights.remove(boots[-1])
+                self.nights.append(replace(boots[-1], until=self.now))
+            else:
+                self.owed[g] += 1
 
     def end(self, record: Running) -> None:
         for g, x in enumerate(record.counts):
             if self.machine.timeout is not None and x > 0:
                 self.doze(g, self.now)
                 self.idle[g] += [self.now] * x
+                paid = min(x, self.owed[g])
+                self.owed[g] -= paid
+                self.close(g, paid)
         self.running.remove(record)
         self.done.append(record)
         self.over[record.job] = (record.finish, end_of(self.jobs[record.job], self.kill))
@@ -1381,9 +1438,23 @@ class Simulation:
     def loads(self, records: Iterable[Running]) -> list[float]:
         return uplink_loads(((self.jobs[record.job], record.counts) for record in records), self.machine)
 
+    def waits_to_send(self, record: Running, now: float) -> bool:
+        """Return whether a job that has its nodes waits for their boots before it uses finite uplinks (reading 66)."""
+        wanted = demands(self.jobs[record.job], record.counts, self.machine)
+        sends = any(d > 0 and uplink < math.inf for d, uplink in zip(wanted, self.machine.uplinks, strict=True))
+        return sends and record.start > now
+
+    def sending(self, now: float) -> list[Running]:
+        """Return the running jobs but those that wait to send, in the order in which they began to."""
+        there = [record for record in self.running if not self.waits_to_send(record, now)]
+        return sorted(there, key=lambda record: record.start)
+
     def slowdowns(self) -> list[float]:
         """Return CS of every running job by the loads of now (readings 7, 59)."""
-        return slowdowns([(self.jobs[record.job], record.counts) for record in self.running], self.machine, self.fair)
+        sending = self.sending(self.now)
+        found = slowdowns([(self.jobs[record.job], record.counts) for record in sending], self.machine, self.fair)
+        of_job = {record.job: slowdown for record, slowdown in zip(sending, found, strict=True)}
+        return [of_job.get(record.job, 1.0) for record in self.running]
 
     def update_rates(self) -> None:
         """Bring the time cost of every running job up to date with the loads of now (readings 5 to 7).
@@ -1393,6 +1464,8 @@ class Simulation:
         """
         for record, slowdown in zip(self.running, self.slowdowns(), strict=True):
             job = self.jobs[record.job]
+            if self.waits_to_send(record, self.now):
+                continue
             if not record.rated:
                 record.tc = time_cost(job, record.counts, slowdown, self.machine)
                 record.finish = ends_at(record.start + record.work_left * record.tc, record.start)  # eq. 1.6
@@ -1471,7 +1544,9 @@ class Simulation:
 
         A job whose finish is pending still loads its links now; it leaves them just after.
         """
-        holders = [(self.jobs[r.job], r.counts) for r in self.running if self.end_in_plan(r) > time]
+        records = self.sending(self.now)
+        records += [record for record in self.running if self.waits_to_send(record, self.now)]
+        holders = [(self.jobs[r.job], r.counts) for r in records if self.end_in_plan(r) > time]
         holders += [(self.jobs[r.job], r.counts) for r in reservations if r.start <= time < r.end]
         return uplink_loads(holders, self.machine)
 
@@ -1497,9 +1572,14 @@ class Simulation:
         if not needs_fit(self.jobs[j], self.left_at(time)):
             return None
         counts = self.place_over(j, time, lambda end: self.free_until(time, end), self.loads_at(time))
-        if counts is None or not self.under_caps(j, counts, time, self.planned_end(j, counts, time)):
+        if counts is None or not self.under_caps(j, counts, time, self.end_with_boots(j, counts, time)):
             return None
         return counts
+
+    def end_with_boots(self, j: int, counts: Counts, begin: float) -> float:
+        """Return the planned end of a job that takes nodes at a time: now, it may have to wait for their boots."""
+        boots = begin == self.now and self.machine.timeout is not None
+        return self.planned_end(j, counts, self.on_at(counts) if boots else begin)
 
     def planned_end(self, j: int, counts: Counts, begin: float) -> float:
         return ends_at(begin + planned_duration(self.jobs[j], counts, self.machine), begin)
@@ -1522,7 +1602,7 @@ class Simulation:
             counts = self.place_on(j, [min(nodes) for nodes in zip(*free_until(end), strict=True)], loads)
             if counts is None:
                 return None
-            needed = ends_at(begin + planned_duration(job, counts, self.machine), begin)
+            needed = self.end_with_boots(j, counts, begin)
             if needed <= end:
                 return counts
             end = needed
@@ -1698,8 +1778,9 @@ class Simulation:
             counts = self.place_over(j, self.now, free_until, self.loads_at(self.now))
             if counts is None:
                 continue
-            end = ends_at(self.now + planned_duration(job, counts, self.machine), self.now)
-            if not self.under_caps(j, counts, self.now, end) or self.over_limit(j, counts):
+            end = self.planned_end(j, counts, self.now)
+            capped = not self.under_caps(j, counts, self.now, self.end_with_boots(j, counts, self.now))
+            if capped or self.over_limit(j, counts):
                 continue
             spared = all(within(counts, free) for free in self.left_by_head(shadow, end, extra))
             spared = spared and self.spares_caps(j, counts, shadow, end, extra)
@@ -1736,7 +1817,8 @@ class Simulation:
     def nodes_under_caps(self, placed: list[tuple[int, Counts]], time: float, beside: Extra | None = None) -> float:
         """Return for how many nodes caps on all nodes have watts at a time, each at the least of those placed."""
         found, groups = math.inf, self.machine.groups
-        of_nodes = [above_idle(self.jobs[j], groups[g]) for j, counts in placed for g, x in enumerate(counts) if x > 0]
+        of_nodes = [above_idle(self.jobs[j], groups[g], self.machine)
+                    for j, counts in placed for g, x in enumerate(counts) if x > 0]  # fmt: skip
         for cap in self.machine.caps:
             if len(cap.groups) == len(groups) and min(of_nodes, default=0) > 0:
                 room = self.room(cap, time)

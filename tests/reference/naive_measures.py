@@ -105,6 +105,8 @@ def drain_loss(result: Result) -> float:
     runs = naive.runs_of(result)
     if not runs:
         return 0.0
+    if result.machine.timeout is not None:  # who has his nodes waits no more
+        result = replace(result, start=result.promised)
     stays = stays_of(result)
     last = max(run.end for run in runs)
     times = {time for stay in stays for time in (stay.since, stay.start, stay.end)} | {result.t0, last}
@@ -230,7 +232,7 @@ def watts_at(result: Result, moment: float) -> list[float]:
         down, up = night.begin + group.shutdown[0], night.end + group.boot[0]
         states = ((night.begin, down, group.shutdown[1]), (down, night.end, group.off), (night.end, up, group.boot[1]))
         for begin, end, state in states:
-            if begin <= moment < end:
+            if begin <= moment < min(end, night.until):
                 watts[group.cluster] += state - group.idle
     return watts
 
@@ -254,7 +256,7 @@ def changes_of(result: Result) -> set[float]:
     found = set()
     for night in result.nights:
         group = result.machine.groups[night.group]
-        found |= {night.begin, night.begin + group.shutdown[0], night.end, night.end + group.boot[0]}
+        found |= {night.begin, night.begin + group.shutdown[0], night.end, night.end + group.boot[0], night.until}
     return found
 
 

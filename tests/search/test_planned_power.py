@@ -174,15 +174,9 @@ def test_no_schedule_is_below_the_bounds() -> None:
     assert compared > tries(60, 8) // 2
 
 
-def test_who_plans_knows_no_boots() -> None:
-    """A machine is weighed as it is unless its switching is planned; plans are refused where jobs wait for boots."""
-    jobs, machine = two_sites()
+def test_only_planned_switching_changes_what_idle_nodes_draw() -> None:
+    """A machine is weighed as it is unless its switching is planned."""
+    _, machine = two_sites()
     for power in (None, Timeout(10.0), Reserve(2)):
         there = replace(machine, power=power)
         assert with_planned_idle_watts(there) is there
-    for power in (Timeout(10.0), Reserve(2)):
-        there = replace(machine, power=power)
-        with pytest.raises(InfeasibleError, match="optimize does not support jobs that wait for nodes to boot"):
-            fs.optimize(jobs, there, evaluations=5)
-        with pytest.raises(InfeasibleError, match="Rolling does not support jobs that wait"):
-            fs.simulate(jobs, there, fs.Rolling(evaluations=5))

@@ -778,6 +778,33 @@ def saving_power(seed: int, **fixed: Any) -> Scenario:
     shapes = random.Random(-67 - seed).choice(("fixed", "fixed", "earliest_finish"))
     options = {"dispatch": dispatch, "same_time": "batch", "alternatives": shapes} | fixed
     scenario = random_scenario(seed, restless=True, **options)
+    scenario = replace(scenario, machine=replace(scenario.machine, closures=()))
+    jobs = [replace(job, reservation=None, bandwidth=0.0) for job in scenario.jobs]
+    return going_off(replace(scenario, jobs=jobs), seed)
+
+
+def going_off_beside_uplinks(seed: int) -> Scenario:
+    """Return the scenario of a seed whose idle nodes go off, and whose jobs send over uplinks (readings 7 and 66)."""
+    dispatch = random.Random(seed).choice(("strict", "greedy", "easy", "local", "lookahead", "conservative"))
+    shapes = random.Random(-67 - seed).choice(("fixed", "fixed", "earliest_finish"))
+    options = {"dispatch": dispatch, "same_time": "batch", "alternatives": shapes, "restless": seed % 2 == 0}
+    scenario = random_scenario(seed, **options)
+    jobs = [replace(job, reservation=None) for job in scenario.jobs]
+    return going_off(replace(scenario, jobs=jobs, machine=replace(scenario.machine, closures=())), seed)
+
+
+def going_off_with_downtimes(seed: int) -> Scenario:
+    """Return the scenario of a seed whose idle nodes go off beside downtimes and reservations (readings 38, 46, 66)."""
+    dispatch = random.Random(seed).choice(("strict", "greedy", "easy", "local", "lookahead", "conservative"))
+    shapes = random.Random(-67 - seed).choice(("fixed", "fixed", "earliest_finish"))
+    options = {"dispatch": dispatch, "same_time": "batch", "alternatives": shapes, "restless": seed % 3 > 0}
+    scenario = random_scenario(seed, **options)
+    closures = tuple(replace(one, on_running="wait", victims="latest", seed=0) for one in scenario.machine.closures)
+    return going_off(replace(scenario, machine=replace(scenario.machine, closures=closures)), seed)
+
+
+def going_off(scenario: Scenario, seed: int) -> Scenario:
+    """Return a scenario whose idle nodes go off, after drawing how (reading 66)."""
     rng = random.Random(-66 - seed)
     grain = rng.choice(GRAINS)
     groups = [
@@ -791,11 +818,10 @@ def saving_power(seed: int, **fixed: Any) -> Scenario:
     ]
     timeout = rng.choice((0, 0.5, 2)) * grain, rng.choice((0, 0, 1, 2))
     ahead = rng.random() < 0.4
-    machine = replace(scenario.machine, groups=groups, closures=(), timeout=timeout, ahead=ahead)
+    machine = replace(scenario.machine, groups=groups, timeout=timeout, ahead=ahead)
     if not ahead and rng.random() < 0.6:
         machine = replace(machine, rates=(rng.choice(RATES), rng.choice(RATES)))
-    jobs = [replace(job, reservation=None, bandwidth=0.0) for job in scenario.jobs]
-    return replace(scenario, machine=machine, jobs=jobs)
+    return replace(scenario, machine=machine)
 
 
 def under_caps(seed: int, **fixed: Any) -> Scenario:
@@ -804,7 +830,11 @@ def under_caps(seed: int, **fixed: Any) -> Scenario:
     dispatch = rng.choice(("strict", "greedy", "local", "easy", "easy", "lookahead", "conservative"))
     shapes = rng.choice(("fixed", "fixed", "earliest_finish"))
     options = {"dispatch": dispatch, "alternatives": shapes, "restless": seed % 2 == 0} | fixed
-    scenario = random_scenario(seed, **options)
+    return capped(random_scenario(seed, **options), rng)
+
+
+def capped(scenario: Scenario, rng: random.Random) -> Scenario:
+    """Return a scenario under caps on power that are drawn (reading 70)."""
     groups = scenario.machine.groups
     grain = max(0.01, rng.choice((0.2, 1 / 3, 1.0)) * max(job.runtime for job in scenario.jobs))  # few steps in a run
     t0 = min(job.submit for job in scenario.jobs)
@@ -815,8 +845,12 @@ def under_caps(seed: int, **fixed: Any) -> Scenario:
             cluster = rng.choice(groups).cluster
             covered = frozenset(g for g in covered if groups[g].cluster == cluster)
         idle = sum(groups[g].count * groups[g].idle for g in covered)
-        hungriest = [job.tasks * max(max(0.0, naive.drawn(job, groups[g]) - groups[g].idle) for g in covered)
-                     for job in scenario.jobs]  # fmt: skip
+        boots = scenario.machine.timeout is not None
+        ahead = scenario.machine.timeout[1] if scenario.machine.ahead else 0
+        idle += sum(min(ahead, groups[g].count) * max(0.0, groups[g].boot[1] - groups[g].idle) for g in covered)
+        drawn = [[max(naive.drawn(job, groups[g]), groups[g].boot[1] if boots else 0.0) - groups[g].idle
+                  for g in covered] for job in scenario.jobs]  # fmt: skip
+        hungriest = [job.tasks * max(0.0, *watts) for job, watts in zip(scenario.jobs, drawn, strict=True)]
         levels = [idle + max(hungriest) * factor for factor in (1.0, 1.0, 1.3, 2.0)]
         levels += [0.5 * idle, idle + 41.3, idle + rng.choice(hungriest)]
         watts = [rng.choice(levels) for _ in range(rng.randint(1, 5))] + [rng.choice(levels[:4])]
@@ -827,6 +861,11 @@ def under_caps(seed: int, **fixed: Any) -> Scenario:
         caps.append(naive.Cap(covered, tuple(times), tuple(watts), period))
     machine = replace(scenario.machine, caps=tuple(caps), cap_at_start=rng.random() < 0.3)
     return replace(scenario, machine=machine)
+
+
+def going_off_under_caps(seed: int) -> Scenario:
+    """Return the scenario of a seed whose idle nodes go off under caps on power (readings 66 and 70)."""
+    return capped(saving_power(seed), random.Random(-70 - seed))
 
 
 OF_TASKS = ((), (), (("cpu", 1),), (("cpu", 2),), (("gpu", 1),), (("cpu", 2), ("gpu", 1)), (("tape", 3),))

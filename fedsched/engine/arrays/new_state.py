@@ -179,7 +179,8 @@ def _all_on(problem: Problem, extras: Extras) -> Powered:
     most = int(problem.groups.nodes.max()) if groups else 0
     stacks = new_stacks(groups, most, 0, paced=extras.saving.rate.size > 0)
     promised = np.full(problem.submit.size if groups else 0, np.nan)
-    return Powered(stacks, promised, pace=np.zeros(len(RateState)), to_boot=np.zeros(stacks.to_boot.shape[1]))
+    scratch = {"pace": np.zeros(len(RateState)), "to_boot": np.zeros(stacks.to_boot.shape[1])}
+    return Powered(stacks, promised, owed=np.zeros(groups, dtype=np.int64), noted=np.zeros(2), **scratch)
 
 
 def _extra_state(problem: Problem, extras: Extras, breakpoints: int, queue: Queue, backfill: Queue) -> ExtraState:

@@ -119,7 +119,7 @@ class Calendar(NamedTuple):
     victims: Ints  # per closure: which jobs lose their nodes, a Victims
     seed: Ints  # per closure: for victims drawn at random
     number: Ints  # per closure: its row among all closures of the federation
-    reservation: Ints  # per closure: the reservation that it belongs to, or -1
+    reservation: Ints  # per closure: the reservation that it belongs to, -1: none, -2: one without jobs in the plan
 
 
 @by_reference
@@ -259,7 +259,7 @@ class Rates(NamedTuple):
     estimate_left: Floats  # per job: what was left of its estimate at `since`
     since: Floats  # per job: when its rate last changed
     demand: Floats  # job x cluster: the bandwidth that it needs on each uplink (eq. 1.2)
-    spanning: Ints  # running jobs that communicate between clusters, in start order
+    spanning: Ints  # running jobs that communicate between clusters, in start order; then those that wait for boots
     share: Floats  # per job: the share of its demand that it can send, under fair saturation; else empty
 
 

@@ -53,7 +53,7 @@ def start_job(problem: Problem, plan: Plan, state: State, j: int) -> None:
     dependencies.note_start(more, state.extras, problem.arrival_rank, j, start)
     if plan.placement == Placement.LINK_AWARE and state.counter[Counter.LOADS_STALE] == 1:
         # later decisions of this pass see the new demand; rates change at its end
-        spanning = state.counter[Counter.SPANNING]
+        spanning = state.counter[Counter.SPANNING] + state.counter[Counter.BOOTING]
         sum_loads(problem.groups.uplink, rates.spanning, spanning, rates.demand, state.load)
 
 

@@ -92,6 +92,7 @@ def set_out(problem: Problem, plan: Plan, state: State) -> None:
         enter(problem, state, j)
     dependencies.reset(problem.extras, state.extras, problem, state.start)
     _close_begun(counted_nodes(problem), state)
+    power_states.go_on(more_than_closing(problem.extras), state.extras, problem.t0)
     counter[Counter.SPANNING_FIXED] = counter[Counter.SPANNING]
     update_rates(problem, state)
 

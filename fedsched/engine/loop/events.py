@@ -12,7 +12,14 @@ from fedsched.engine.codes import SameTime
 from fedsched.engine.dispatch.conservative import note_joined
 from fedsched.engine.loop.feature_flags import more_is, more_than_closing
 from fedsched.engine.loop.metric_integrals import go_on
-from fedsched.engine.loop.running import ends_as_planned, pop_finish, update_rates, vacate
+from fedsched.engine.loop.running import (
+    begin_to_send,
+    ends_as_planned,
+    next_boot_over,
+    pop_finish,
+    update_rates,
+    vacate,
+)
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.optional_features import (
     cancellations,
@@ -55,6 +62,7 @@ def _next_but_caps(problem: Problem, state: State) -> float:
         time = min(time, dependencies.next_moment(state.extras))
         time = min(time, cancellations.next_cancellation(more, state.extras, state))
         time = holds.next_hold(more, state.extras, state, time)
+        time = min(time, next_boot_over(state))
     return time
 
 
@@ -186,6 +194,8 @@ def take_events(problem: Problem, plan: Plan, state: State, time: float) -> None
     if problem.same_time == SameTime.BATCH:
         while counter[Counter.RUNNING] > 0 and state.heap.time[0] <= time:
             _finish_first(problem, state)
+        if more:
+            begin_to_send(state, time)
         update_rates(problem, state)
         victims.process_downtimes(problem, plan, state)
         arrive_all(problem, plan, state)

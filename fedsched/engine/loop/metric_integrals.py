@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.core.jit import inlined, kernel
-from fedsched.engine.loop.feature_flags import more_is
+from fedsched.engine.loop.feature_flags import more_is, more_than_closing
 from fedsched.engine.numbers import Clock, Counter
-from fedsched.engine.optional_features import cancellations
+from fedsched.engine.optional_features import cancellations, power_states
 from fedsched.engine.optional_features.lost_runs import requeues, wasted_node_seconds
 from fedsched.model.schedule.integrals import Integrals
 
@@ -59,3 +59,9 @@ def lost_share(state: ExtraState | None, t0: float, nodes: int) -> float:
         return 0.0
     elapsed = state.closed.last_end[0] - t0
     return state.closed.last_end[1] / (nodes * elapsed) if elapsed > 0.0 else 0.0
+
+
+@kernel
+def joules_spared(problem: Problem, state: State, makespan: float) -> float:
+    """Return the joules that power saving takes less than nodes that are always on, at the end of a run [66]."""
+    return power_states.energy_spared(more_than_closing(problem.extras), state.extras, problem.t0 + makespan)

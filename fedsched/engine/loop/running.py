@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fedsched.core.jit import constant, inlined, part
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Saturation
@@ -157,6 +159,16 @@ def update_rates(problem: Problem, state: State) -> None:
 def _update_stale_rates(problem: Problem, state: State) -> None:
     counter, rates = state.counter, state.rates
     counter[Counter.LOADS_STALE] = 0
+    _settle_rates(problem, state)
+    first = counter[Counter.SPANNING]
+    for i in range(first, first + counter[Counter.BOOTING]):  # decisions count those that wait for boots, too
+        for k in range(state.load.size):
+            state.load[k] += rates.demand[rates.spanning[i], k]
+
+
+@inlined
+def _settle_rates(problem: Problem, state: State) -> None:
+    counter, rates = state.counter, state.rates
     spanning = counter[Counter.SPANNING]
     uplink = problem.groups.uplink
     before = counter[Counter.SATURATED_LINKS]
@@ -258,9 +270,56 @@ def enter(problem: Problem, state: State, j: int) -> None:
             state.rates.demand[j],
         )
     ):
-        state.rates.spanning[counter[Counter.SPANNING]] = j
-        counter[Counter.SPANNING] += 1
-        counter[Counter.LOADS_STALE] = 1
+        if more_is(problem.extras) and _waits_to_send(problem, state, j):
+            state.rates.spanning[counter[Counter.SPANNING] + counter[Counter.BOOTING]] = j
+            counter[Counter.BOOTING] += 1
+            for k in range(state.load.size):
+                state.load[k] += state.rates.demand[j, k]
+        else:
+            _span(state, counter[Counter.SPANNING] + counter[Counter.BOOTING], j)
+
+
+@inlined
+def _waits_to_send(problem: Problem, state: State, j: int) -> bool:
+    # Whether the job will use finite uplinks when its nodes have booted.
+    found = False
+    for k in range(state.load.size):
+        found = found or (state.rates.demand[j, k] > 0.0 and problem.groups.uplink[k] < np.inf)
+    return found and state.start[j] > state.clock[Clock.NOW]
+
+
+@inlined
+def _span(state: State, place: int, j: int) -> None:
+    # Add a job to the end of the spanning ones; those that wait for boots, up to `place`, move up.
+    spanning, first = state.rates.spanning, state.counter[Counter.SPANNING]
+    for i in range(place, first, -1):
+        spanning[i] = spanning[i - 1]
+    spanning[first] = j
+    state.counter[Counter.SPANNING] += 1
+    state.counter[Counter.LOADS_STALE] = 1
+
+
+@inlined
+def next_boot_over(state: State) -> float:
+    """Return when a job next uses finite uplinks, as its nodes have booted; infinite if none waits for that."""
+    first, time = state.counter[Counter.SPANNING], np.inf
+    for i in range(first, first + state.counter[Counter.BOOTING]):
+        time = min(time, state.start[state.rates.spanning[i]])
+    return time
+
+
+@inlined
+def begin_to_send(state: State, now: float) -> None:
+    """Let jobs whose nodes have booted by `now` use uplinks."""
+    if state.counter[Counter.BOOTING] == 0:
+        return
+    i = state.counter[Counter.SPANNING]
+    for _ in range(state.counter[Counter.BOOTING]):
+        j = state.rates.spanning[i]
+        if state.start[j] <= now:
+            state.counter[Counter.BOOTING] -= 1
+            _span(state, i, j)
+        i += 1
 
 
 @part
@@ -290,7 +349,7 @@ def vacate(problem: Problem, state: State, j: int) -> None:
         last = counter[Counter.SPANNING] - 1
         for i in range(last + 1):
             if spanning[i] == j:
-                for later in range(i, last):
+                for later in range(i, last + counter[Counter.BOOTING]):
                     spanning[later] = spanning[later + 1]
                 counter[Counter.SPANNING] = last
                 if i < counter[Counter.SPANNING_FIXED]:

@@ -16,7 +16,9 @@ import numpy as np
 from fedsched.core.jit import constant, inlined, part
 from fedsched.engine.clock import end_after, first_after
 from fedsched.engine.codes import OnRunning
+from fedsched.engine.loop.feature_flags import more_than_closing
 from fedsched.engine.numbers import Clock, ClosedNumber, ClosedTime, Counter
+from fedsched.engine.optional_features import power_states
 from fedsched.engine.placement.node_choice import place, planned_duration
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ GAINED, LOST = constant(1), constant(-1)  # a job begins, or ceases, to hold nod
 NO_SHADOW = np.inf
 NO_MORE = constant(-1)
 NO_RESERVATION = constant(-1)  # nodes that no reservation has
+KEPT = constant(-2)  # of a closure: it is a reservation, and its jobs are not in the plan
 FIRST = constant(0)
 OTHERWISE = constant(-1)  # as FREE_BEFORE: what is free, now or later, has changed since the last pass
 
@@ -119,25 +122,26 @@ def close_begun(extras: Extras | None, extra_state: ExtraState | None, state: St
     if extras is None or extra_state is None:
         return
     if extras.calendar.lookout.size > 0:
-        c = process_changes(extras.calendar, extra_state.closed, state)
+        c = process_changes(extras, extra_state, state)
         while c != NO_MORE:
-            close(extras.calendar, extra_state.closed, state, c)
-            c = process_changes(extras.calendar, extra_state.closed, state)
+            close(extras, extra_state, state, c)
+            c = process_changes(extras, extra_state, state)
 
 
 @part
-def process_changes(calendar: Calendar, closed: Closed, state: State) -> int:
+def process_changes(extras: Extras, extra_state: ExtraState, state: State) -> int:
     """Process all closures that begin, end or become known until now; stop at one that may take nodes from jobs.
 
     Return that closure, or -1 if all is done. The caller takes the nodes from jobs, closes it and calls this again.
     """
-    closure = _process_changes(calendar, closed, state)
-    _look_ahead(calendar, closed)
+    closure = _process_changes(extras, extra_state, state)
+    _look_ahead(extras.calendar, extra_state.closed)
     return closure
 
 
 @inlined
-def _process_changes(calendar: Calendar, closed: Closed, state: State) -> int:
+def _process_changes(extras: Extras, extra_state: ExtraState, state: State) -> int:
+    calendar, closed = extras.calendar, extra_state.closed
     number, now = closed.number, state.clock[Clock.NOW]
     while number[ClosedNumber.PAST] < calendar.lookout.size and calendar.lookout[number[ClosedNumber.PAST]] <= now:
         number[ClosedNumber.PAST] += 1
@@ -150,14 +154,15 @@ def _process_changes(calendar: Calendar, closed: Closed, state: State) -> int:
         state.counter[Counter.PLAN_HOLDS] = 0
     while time_of_change(calendar, number[ClosedNumber.CHANGED]) <= now:
         i = number[ClosedNumber.CHANGED]
+        power_states.note_spared(more_than_closing(extras), extra_state, state.counter[Counter.RUNNING])
         number[ClosedNumber.CHANGED] += 1
         c = calendar.change[i] >> 1
         if calendar.change[i] & 1 == 0:
             if calendar.on_running[c] != OnRunning.WAIT:
                 return c
-            close(calendar, closed, state, c)
+            close(extras, extra_state, state, c)
         else:
-            _open(calendar, closed, state, c)
+            _open(extras, extra_state, state, c)
             if calendar.planned_end[c] != calendar.end[c]:
                 _expect(calendar, closed, c, -calendar.nodes[c])
                 state.counter[Counter.PLAN_HOLDS] = 0
@@ -174,11 +179,14 @@ def _expect(calendar: Calendar, closed: Closed, c: int, nodes: int) -> None:
 
 
 @inlined
-def close(calendar: Calendar, closed: Closed, state: State, c: int) -> None:
+def close(extras: Extras, extra_state: ExtraState, state: State, c: int) -> None:
     """Close a closure's nodes: those free now leave the free nodes, the others follow as soon as jobs release them."""
+    calendar, closed = extras.calendar, extra_state.closed
     g, nodes = calendar.group[c], calendar.nodes[c]
-    if calendar.reservation[c] != NO_RESERVATION:
+    if calendar.reservation[c] > NO_RESERVATION:
         closed.holder[g] = calendar.reservation[c]
+    elif calendar.reservation[c] == NO_RESERVATION:
+        power_states.close_nodes(more_than_closing(extras), extra_state, g, nodes, state.clock[Clock.NOW])
     taken = min(nodes, state.free[g])
     state.free[g] -= taken
     state.counter[Counter.FREE] -= taken
@@ -186,10 +194,13 @@ def close(calendar: Calendar, closed: Closed, state: State, c: int) -> None:
 
 
 @inlined
-def _open(calendar: Calendar, closed: Closed, state: State, c: int) -> None:
+def _open(extras: Extras, extra_state: ExtraState, state: State, c: int) -> None:
+    calendar, closed = extras.calendar, extra_state.closed
     g, nodes = calendar.group[c], calendar.nodes[c]
-    if calendar.reservation[c] != NO_RESERVATION:
+    if calendar.reservation[c] > NO_RESERVATION:
         closed.holder[g] = NO_RESERVATION
+    elif calendar.reservation[c] == NO_RESERVATION:
+        power_states.open_nodes(more_than_closing(extras), extra_state, g, nodes, state.clock[Clock.NOW])
     paid = min(nodes, closed.owed[g])
     closed.owed[g] -= paid
     state.free[g] += nodes - paid
@@ -283,6 +294,9 @@ def _place_before_closures(
     # Mostly nothing closes soon: then nodes that are free now stay free.
     now = state.clock[Clock.NOW]
     end, closing = end_after(now + state.shortest[j], now), closed.time[ClosedTime.LOOKOUT]
+    is_saved = power_states.is_saved(more_than_closing(problem.extras))
+    if is_saved and min(closing, closed.time[ClosedTime.UNTIL]) < np.inf:  # it may end later, as its nodes have to boot
+        return place_over_run(lookout, closed, problem, plan, state, j, state.free, state.load, now, NO_SHADOW)
     if state.free.size == 1:  # on one group a job always has its shortest duration
         placed = end <= closed.time[ClosedTime.UNTIL] and place(problem, plan, j, state.free, state.load, state)
         return placed and (end <= closing or _stay_free(lookout, closed, problem.tasks[j], end))
@@ -343,7 +357,7 @@ def place_over_run(
     """Return whether a job fits from `begin` to its planned end; fill `state.scratch.chosen` with its nodes if it does.
 
     `free` are the nodes free at `begin`, `load` the load of the uplinks then. At lookouts after the time `shadow`,
-    nodes reserved for EASY's head are not free.
+    nodes reserved for EASY's head are not free. If the job takes its nodes now, it may have to wait for their boots.
     """
     # The first try assumes the job's shortest duration [12].
     low = closed.low
@@ -360,7 +374,9 @@ def place_over_run(
             i += 1
         if not place(problem, plan, j, low, load, state):
             return False
-        end = end_after(begin + planned_duration(problem, j, state.scratch.chosen), begin)
+        chosen, more, now = state.scratch.chosen, more_than_closing(problem.extras), state.clock[Clock.NOW]
+        start = power_states.on_at(more, state.extras, chosen, begin, now)
+        end = end_after(start + planned_duration(problem, j, chosen), start)
         if end <= until and (i == lookout.size or lookout[i] >= end):
             return True
     return False

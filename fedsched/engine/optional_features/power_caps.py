@@ -17,6 +17,7 @@ import numpy as np
 from fedsched.core.jit import by_reference, constant, inlined, part
 from fedsched.engine.clock import end_after
 from fedsched.engine.numbers import Clock, Counter
+from fedsched.engine.optional_features import power_states
 from fedsched.engine.placement.node_choice import planned_duration
 
 if TYPE_CHECKING:
@@ -183,13 +184,17 @@ def give_back(extras: Extras | None, state: ExtraState | None, j: int, counts: I
 
 @inlined
 def allow_now(extras: Extras | None, extra_state: ExtraState | None, problem: Problem, state: State, j: int) -> bool:
-    """Return whether the caps allow a job from now to its planned end, on the nodes in `state.scratch.chosen`."""
+    """Return whether the caps allow a job from now to its planned end, on the nodes in `state.scratch.chosen`.
+
+    The planned end is later if these nodes have to boot first.
+    """
     if extras is None or extra_state is None:
         return True
     if extras.ceilings.period.size == 0:
         return True
     now = state.clock[Clock.NOW]
-    end = end_after(now + planned_duration(problem, j, state.scratch.chosen), now)
+    start = power_states.on_at(extras, extra_state, state.scratch.chosen, now, now)
+    end = end_after(start + planned_duration(problem, j, state.scratch.chosen), start)
     return allow(extras.ceilings, extra_state.beneath, state, j, now, end, WITHOUT_HEAD)
 
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from fedsched.core.jit import by_reference, inlined, part
-from fedsched.model.schedule.node_stack import fill, put_back, ready_if_taken, take
+from fedsched.model.schedule.node_stack import close, fill, go_on_from, put_back, ready_if_taken, spared, take
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Extras, ExtraState, Floats, Ints
@@ -24,6 +26,8 @@ class Powered(NamedTuple):
     promised: Floats
     pace: Floats  # scratch: a cluster's counters of boots, and its booked boots
     to_boot: Floats
+    owed: Ints  # per group: nodes that downtimes, but no reservations, close as soon as jobs release them
+    noted: Floats  # if downtimes change nodes while no job runs, [0]: the last end; [1]: the joules spared until then
 
 
 @inlined
@@ -33,6 +37,22 @@ def reset(extras: Extras | None, state: ExtraState | None, nodes: Ints, t0: floa
         return
     for g in range(extras.saving.timeout.size):
         fill(state.powered.stacks, g, nodes[g], t0)
+        state.powered.owed[g] = 0
+        state.powered.noted[0] = -np.inf
+
+
+@inlined
+def go_on(extras: Extras | None, state: ExtraState | None, t0: float) -> None:
+    """Set the nodes without jobs to their states in the run that this one goes on from at `t0`, if there is one."""
+    if extras is None or state is None:
+        return
+    if extras.saving.begun.place.size > 0:
+        _go_on(extras.saving, state.powered.stacks, t0)
+
+
+@part
+def _go_on(saving: Saving, stacks: NodeStacks, t0: float) -> None:
+    go_on_from(saving, stacks, t0)
 
 
 @inlined
@@ -98,11 +118,67 @@ def give_back(extras: Extras | None, extra_state: ExtraState | None, counts: Int
     if extras is None or extra_state is None:
         return
     if extras.saving.timeout.size > 0:
-        _put_back(extras.saving, extra_state.powered.stacks, counts, now)
+        _put_back(extras.saving, extra_state.powered, counts, now)
 
 
 @part
-def _put_back(saving: Saving, stacks: NodeStacks, counts: Ints, now: float) -> None:
+def _put_back(saving: Saving, powered: Powered, counts: Ints, now: float) -> None:
     for g in range(counts.size):
         if counts[g] > 0:
-            put_back(saving, stacks, g, counts[g], now)
+            put_back(saving, powered.stacks, g, counts[g], now)
+            if powered.owed[g] > 0:
+                powered.owed[g] -= close(saving, powered.stacks, g, min(powered.owed[g], counts[g]), now)
+
+
+@inlined
+def note_spared(extras: Extras | None, extra_state: ExtraState | None, running: int) -> None:
+    """Note what nodes have spared until the last end, before downtimes change nodes while no job runs.
+
+    If no job runs any more, the energy counts until that end.
+    """
+    if extras is None or extra_state is None:
+        return
+    if extras.saving.timeout.size > 0 and running == 0:
+        noted, last_end = extra_state.powered.noted, extra_state.closed.last_end[0]
+        if noted[0] != last_end:
+            noted[0], noted[1] = last_end, spared(extras.saving, extra_state.powered.stacks, last_end)
+
+
+@inlined
+def close_nodes(extras: Extras | None, extra_state: ExtraState | None, g: int, nodes: int, now: float) -> None:
+    """Close nodes of a group for a downtime: those without jobs at once, the others as soon as jobs release them."""
+    if extras is None or extra_state is None:
+        return
+    if extras.saving.timeout.size > 0:
+        powered = extra_state.powered
+        powered.owed[g] += nodes - close(extras.saving, powered.stacks, g, nodes, now)
+
+
+@inlined
+def open_nodes(extras: Extras | None, extra_state: ExtraState | None, g: int, nodes: int, now: float) -> None:
+    """Open the nodes of a downtime: those that were closed are on, and idle from `now`."""
+    if extras is None or extra_state is None:
+        return
+    if extras.saving.timeout.size > 0:
+        powered = extra_state.powered
+        paid = min(nodes, powered.owed[g])
+        powered.owed[g] -= paid
+        if nodes > paid:
+            _open(extras.saving, powered.stacks, g, nodes - paid, now)
+
+
+@part
+def _open(saving: Saving, stacks: NodeStacks, g: int, nodes: int, now: float) -> None:
+    put_back(saving, stacks, g, nodes, now)
+
+
+@inlined
+def energy_spared(extras: Extras | None, state: ExtraState | None, end: float) -> float:
+    """Return the joules that nodes take less until `end`, the last end of a run that is over, than if all were on."""
+    if extras is None or state is None:
+        return 0.0
+    if extras.saving.timeout.size == 0:
+        return 0.0
+    if state.powered.noted[0] == state.closed.last_end[0]:
+        return state.powered.noted[1]
+    return spared(extras.saving, state.powered.stacks, end)

@@ -62,7 +62,7 @@ def _process_changes(extras: Extras, extra_state: ExtraState, problem: Problem, 
     pages, closed = extras.calendar, extra_state.closed
     before = closed.number[ClosedNumber.CHANGED]
     state.counter[Counter.FREE_BEFORE] = downtimes.OTHERWISE
-    c = downtimes.process_changes(pages, closed, state)
+    c = downtimes.process_changes(extras, extra_state, state)
     while c != downtimes.NO_MORE:
         if pages.victims[c] == Victims.RANDOM:
             _take_at_random(extras, extra_state, problem, plan, state, c)
@@ -70,8 +70,8 @@ def _process_changes(extras: Extras, extra_state: ExtraState, problem: Problem, 
             _take_all(extras, extra_state, problem, plan, state, c)
         else:
             _take_latest(extras, extra_state, problem, plan, state, c)
-        downtimes.close(pages, closed, state, c)
-        c = downtimes.process_changes(pages, closed, state)
+        downtimes.close(extras, extra_state, state, c)
+        c = downtimes.process_changes(extras, extra_state, state)
     update_rates(problem, state)
     return closed.number[ClosedNumber.CHANGED] > before
 

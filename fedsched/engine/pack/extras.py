@@ -14,6 +14,7 @@ from fedsched.engine.codes import OnRunning
 from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.loop.feature_flags import MORE
 from fedsched.engine.numbers import Awaits
+from fedsched.engine.optional_features import downtimes
 from fedsched.engine.optional_features.cancellations import Cancellations
 from fedsched.engine.optional_features.holds import Holds
 from fedsched.engine.optional_features.moldable import Moldable
@@ -31,7 +32,7 @@ from fedsched.model.jobs.layout import layout_of, tasks_on_nodes
 from fedsched.model.jobs.uneven import uneven_fits
 from fedsched.model.machine.counters import counters_of
 from fedsched.model.power.switching import is_switching
-from fedsched.model.schedule.node_stack import Saving
+from fedsched.model.schedule.node_stack import NodeStacks, Saving, as_begun, new_stacks
 from fedsched.model.schedule.off_spans import saving_of
 from fedsched.model.time.downtimes import closures_of
 from fedsched.model.time.reservations import earliest_starts, in_reservations, reservation_of_jobs, reservations_of
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from fedsched.engine.arrays.structs import Floats, Ints, Problem
+    from fedsched.engine.arrays.structs import Floats, Ints, Problem, State
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
     from fedsched.model.reading import Reading
@@ -77,23 +78,32 @@ class Run(NamedTuple):
     arrival: Ints  # the rows of jobs that wait for their submits, in that order
 
 
+class Plan(NamedTuple):
+    """A plan of some jobs in the midst of a run: each of them is eligible or runs at t0."""
+
+    jobs: Ints
+    t0: float
+    stacks: NodeStacks | None  # nodes without jobs at t0, if some of them may be off
+
+
 class Feature(NamedTuple):
     """An optional feature: how its field of `Extras` is made."""
 
     pack: Callable[[Run], Any]  # its arrays, or None if a run does not use it
     entries: Callable[[Any], Ints | Floats]  # an array of these that is empty if and only if it is not in use
     nothing: Any  # its arrays if it is not in use
-    of_jobs: Callable[[Any, Ints, float], Any] | None = None  # for a plan of these jobs from t0 on; None: without it
+    of_plan: Callable[[Any, Plan], Any] | None = None  # what a plan of some jobs knows of it; None: nothing
     more: bool = True  # kernels without `Extras.more` leave it out
 
 
-def nothing_of(kind: type[Any], *tables: str, first: str = "") -> Any:
-    """Return the arrays of a feature that is not in use: all empty, but for `first`, in which entry 0 is 0."""
+def nothing_of(kind: type[Any], *tables: str, **others: Any) -> Any:
+    """Return the arrays of a feature that is not in use: empty, with two dimensions if in `tables`; and `others`."""
     arrays = {
         name: (floats if "Floats" in str(type_) else ints)(np.zeros((0, 0) if name in tables else 0))
         for name, type_ in kind.__annotations__.items()
+        if name not in others
     }
-    return kind(**arrays | ({first: ints([0])} if first else {}))
+    return kind(**arrays, **others)
 
 
 def _pools(run: Run) -> Pools:
@@ -243,43 +253,53 @@ def _tasks_per_node(workload: Workload, federation: Federation) -> TasksPerNode 
     return TasksPerNode(each, ints(tasks), ints(row), ints(rows))
 
 
-def _that_only_close(calendar: Calendar) -> Calendar:
-    none = np.full(calendar.begin.size, -1)
-    return calendar._replace(on_running=ints(np.full(none.size, OnRunning.WAIT)), reservation=ints(none))
+def _that_only_close(calendar: Calendar, plan: Plan) -> Calendar:
+    reservation = np.full(calendar.begin.size, downtimes.NO_RESERVATION)
+    if plan.stacks is not None:
+        reservation[calendar.reservation >= 0] = downtimes.KEPT
+    waits = np.full(reservation.size, OnRunning.WAIT)
+    return calendar._replace(on_running=ints(waits), reservation=ints(reservation))
+
+
+def _begun(saving: Saving, plan: Plan) -> Saving:
+    return saving if plan.stacks is None else saving._replace(begun=as_begun(plan.stacks))
 
 
 NO_TASKS_PER_NODE = nothing_of(TasksPerNode, "fits")
 
-# By field of Extras. A plan of some jobs, each eligible or running at its begin, ignores what has no `of_jobs`: the run
+# By field of Extras. A plan of some jobs, each eligible or running at its begin, ignores what has no `of_plan`: the run
 # deals with dependencies, reservations, lost runs, limits, cancellations and holds as they occur.
 FEATURES = {
     "pools": Feature(
         _pools, lambda pools: pools.amount, nothing_of(Pools, "need"),
-        lambda pools, jobs, t0: pools._replace(need=ints(pools.need[jobs])),
+        lambda pools, plan: pools._replace(need=ints(pools.need[plan.jobs])),
     ),
     "precedence": Feature(_precedence, lambda precedence: precedence.conditions, nothing_of(Precedence)),
     "calendar": Feature(
         _calendar, lambda calendar: calendar.begin,
-        nothing_of(Calendar, "left", first="known"),
-        lambda calendar, jobs, t0: _that_only_close(calendar), more=False,
+        nothing_of(Calendar, "left", known=ints([0])), _that_only_close, more=False,
     ),
     "limits": Feature(_limits, lambda limits: limits.amount, nothing_of(Limits, "of_node")),
     "reserved": Feature(
-        _reserved, lambda reserved: reserved.of_job, nothing_of(ReservationMembers, first="first")
+        _reserved, lambda reserved: reserved.of_job, nothing_of(ReservationMembers, first=ints([0]))
     ),
     "cancellations": Feature(_cancellations, lambda cancellations: cancellations.job, nothing_of(Cancellations)),
     "holds": Feature(_holds, lambda holds: holds.first, nothing_of(Holds)),
     "moldable": Feature(_moldable, lambda moldable: moldable.which, nothing_of(Moldable)),
-    "tier": Feature(_tiers, lambda tier: tier, ints(np.zeros(0)), lambda tier, jobs, t0: ints(tier[jobs]), more=False),
-    "saving": Feature(_saving, lambda saving: saving.timeout, nothing_of(Saving), lambda saving, jobs, t0: saving),
+    "tier": Feature(_tiers, lambda tier: tier, ints(np.zeros(0)), lambda tier, plan: ints(tier[plan.jobs]), more=False),
+    "saving": Feature(
+        _saving, lambda saving: saving.timeout,
+        nothing_of(Saving, less=floats(np.zeros((0, 3))), begun=as_begun(new_stacks(0, 0, 0, paced=False))), _begun,
+    ),
     "ceilings": Feature(
         lambda run: power_caps_of(run.workload, run.federation, run.t0),
-        lambda caps: caps.period, nothing_of(PowerCaps, "covers", "need", first="first"), power_caps_of_jobs,
+        lambda caps: caps.period, nothing_of(PowerCaps, "covers", "need", first=ints([0])),
+        lambda caps, plan: power_caps_of_jobs(caps, plan.jobs, plan.t0),
     ),
     "standing": Feature(
         lambda run: _tasks_per_node(run.workload, run.federation),
         lambda standing: standing.each, NO_TASKS_PER_NODE,
-        lambda standing, jobs, t0: rows_of(standing, jobs), more=False,
+        lambda standing, plan: rows_of(standing, plan.jobs), more=False,
     ),
 }  # fmt: skip
 
@@ -300,11 +320,17 @@ def packed_extras(run: Run) -> Extras | None:
     return _extras({name: feature.pack(run) for name, feature in FEATURES.items()})
 
 
-def extras_of_jobs(problem: Problem, jobs: Ints, t0: float) -> Extras | None:
-    """Return the features for a plan of only the given jobs from `t0` on; each of them is eligible or runs at t0."""
+def extras_of_jobs(problem: Problem, state: State, jobs: Ints, t0: float) -> Extras | None:
+    """Return the features for a plan of only the given jobs from `t0` on; each of them is eligible or runs at t0.
+
+    Nodes without jobs are on, off or boot as in `state`.
+    """
     if problem.extras is None:
         return None
-    kept = {name: feature.of_jobs for name, feature in FEATURES.items() if feature.of_jobs is not None}
-    parts = {name: getattr(problem.extras, name) for name in kept}
-    used = {name: part for name, part in parts.items() if FEATURES[name].entries(part).size}
-    return _extras({name: kept[name](part, jobs, t0) for name, part in used.items()})
+    stacks = None if state.extras is None or not problem.extras.saving.timeout.size else state.extras.powered.stacks
+    parts = {
+        name: feature.of_plan(part, Plan(jobs, t0, stacks))
+        for name, feature in FEATURES.items()
+        if feature.of_plan is not None and feature.entries(part := getattr(problem.extras, name)).size
+    }
+    return _extras(parts)

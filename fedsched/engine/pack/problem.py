@@ -19,7 +19,7 @@ from fedsched.model.schedule.metrics import Measured
 from fedsched.model.time.downtimes import kills
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from fedsched.engine.arrays.structs import Floats, Ints
     from fedsched.model.jobs.workload import Workload
@@ -140,9 +140,12 @@ def measured_of(problem: Problem) -> Measured:
 
 def parts_of(problem: Problem) -> tuple[object, ...]:
     """Return all fields of a problem in one tuple, followed by the fields of its groups and of its extras."""
-    extras = () if problem.extras is None else problem.extras
-    within = (array for part in extras for array in (part if isinstance(part, tuple) else (part,)))
-    return (*problem, *problem.groups, *within)
+    return (*problem, *problem.groups, *_flat(() if problem.extras is None else problem.extras))
+
+
+def _flat(parts: tuple[object, ...]) -> Iterator[object]:
+    for one in parts:
+        yield from _flat(one) if isinstance(one, tuple) else (one,)
 
 
 def frozen(problem: Problem) -> Problem:

@@ -42,7 +42,7 @@ def planned_load(problem: Problem, state: State, time: float, load: Floats) -> N
     """Fill `load` with the planned load of each uplink at `time`, which is after now, by the running jobs [22]."""
     now = state.clock[Clock.NOW]
     load[:] = 0.0
-    for i in range(state.counter[Counter.SPANNING]):
+    for i in range(state.counter[Counter.SPANNING] + state.counter[Counter.BOOTING]):
         j = state.rates.spanning[i]
         if end_after(state.planned_end[j], now) > time:
             for k in range(load.size):
@@ -360,9 +360,11 @@ def _fits_with_power(
         end = planned_end(problem, state, j, time)
     else:
         state.scratch.chosen[0] = problem.tasks[j]
-        end, times = end_after(time + state.shortest[j], time), state.profile.time
+        end, times = planned_end(problem, state, j, time), state.profile.time
         rows = state.counter[Counter.BREAKPOINTS]
         if end > downtimes.open_until(extra_state):
+            return False
+        if first_without(state.profile, row + 1, rows, problem.tasks[j], end) < rows:  # after boots
             return False
         if not pools.suffice_until(extras, extra_state, times, rows, j, row, end):
             return False
@@ -418,7 +420,7 @@ def _fits_with_boots(
 def _fits_after_boots(extras: Extras, extra_state: ExtraState, problem: Problem, state: State, j: int) -> bool:
     profile, rows = state.profile, state.counter[Counter.BREAKPOINTS]
     end = planned_end(problem, state, j, state.clock[Clock.NOW])
-    if first_without(profile, NOW + 1, rows, problem.tasks[j], end) < rows:
+    if end > downtimes.open_until(extra_state) or first_without(profile, NOW + 1, rows, problem.tasks[j], end) < rows:
         return False
     return pools.suffice_until(extras, extra_state, profile.time, rows, j, NOW, end)
 

@@ -15,7 +15,7 @@ from fedsched.core.jit import by_reference, inlined, kernel, part
 from fedsched.engine.arrays.structs import Plan, RunningJobs
 from fedsched.engine.codes import Status
 from fedsched.engine.loop.event_loop import begin, run
-from fedsched.engine.loop.metric_integrals import integrals, lost_share
+from fedsched.engine.loop.metric_integrals import integrals, joules_spared, lost_share
 from fedsched.engine.numbers import Counter
 from fedsched.engine.optional_features.dependencies import eligible_times
 from fedsched.engine.optional_features.lost_runs import wasted
@@ -196,6 +196,9 @@ def evaluate_row(problem: Problem, common: Common, row: Ints, state: State, user
         user_sums,
         metrics,
     )
+    joules = joules_spared(problem, state, metrics[Column.MAKESPAN])
+    metrics[Column.ENERGY] -= joules
+    metrics[Column.IDLE_ENERGY] -= joules
     if common.missing.size > 0:
         return rank_behind(problem, common, state, status, metrics)
     return status

@@ -439,7 +439,7 @@ class Simulation:
             integrals=self.integrals,
             lost=lost,
             until=np.inf if self.done else self.time,
-            promises=self._promises(),
+            promises=promises_in(self.state),
             notes=notes,
             replay=self.replay,
         )
@@ -448,12 +448,6 @@ class Simulation:
     def replay(self) -> Callable[[], Simulation] | None:
         """Return a function that makes this run anew, at its begin; None if a planner has changed the plan."""
         return None if self.planner is not None else self._again
-
-    def _promises(self) -> Promises | None:
-        """Return when each job got its nodes, if nodes may have to boot before a job starts; else None."""
-        if self.state.extras is None or not self.state.extras.powered.promised.size:
-            return None
-        return Promises(self.state.extras.powered.promised, self.state.heap.sequence)
 
     def _as_submitted(self, lost: LostRuns | None) -> Workload:
         """Return the workload with the shapes that jobs have taken, and with actual submits.
@@ -471,6 +465,13 @@ class Simulation:
         if moldable is None or self.state.extras is None:
             return self.actual
         return with_shapes(self.actual, self.federation, moldable.which[self.state.extras.molded.at])
+
+
+def promises_in(state: State) -> Promises | None:
+    """Return when each job got its nodes, if nodes may have to boot before a job starts; else None."""
+    if state.extras is None or not state.extras.powered.promised.size:
+        return None
+    return Promises(state.extras.powered.promised, state.heap.sequence)
 
 
 def lost_in(state: State) -> LostRuns | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.core.errors import FederationError, shortened
+from fedsched.model.power.switching import Reserve, is_switching, watts_off
 from fedsched.model.power.watts import drawn_watts, watts_of
 from fedsched.model.time.signal import CAP, WATTS, Curve, drawn_over
 
@@ -78,6 +79,8 @@ def caps_of(federation: Federation) -> list[PowerCap]:
     """Return the federation's power caps, one per signal of this kind."""
     groups, of_cluster = federation.groups, federation.group_cluster
     idle = milliwatts(np.array([group.idle_watts for group in groups])) * [group.count for group in groups]
+    if isinstance(federation.power, Reserve):  # so many nodes may boot ahead at a time
+        idle += _boot_needs(federation) * [min(federation.power.nodes, group.count) for group in groups]
     found = []
     for signal in federation.signals:
         if signal.kind == CAP:
@@ -89,14 +92,22 @@ def caps_of(federation: Federation) -> list[PowerCap]:
 
 
 def planned_needs(workload: Workload, federation: Federation) -> Ints:
-    """Return jobs × groups: the milliwatts above its idle power that a node is planned to draw while it runs the job.
+    """Return jobs × groups: the milliwatts above its idle power that a node is planned to draw for the job.
 
-    They are 0 if the job draws less than an idle node.
+    That is while the job runs, or while the node boots for it, whichever is more; 0 if that is less than idle.
     """
     groups = federation.groups
     drawn = drawn_watts(watts_of(workload, groups), groups, np.arange(len(workload)))
     idle = milliwatts(np.array([group.idle_watts for group in groups]))
-    return np.asarray(np.maximum(milliwatts(drawn) - idle, 0))
+    needs = np.maximum(milliwatts(drawn) - idle, 0)
+    return np.asarray(np.maximum(needs, _boot_needs(federation)) if is_switching(federation.power) else needs)
+
+
+def _boot_needs(federation: Federation) -> Ints:
+    # The milliwatts above its idle power that a node of each group draws while it boots; 0 if that is less.
+    watts = np.array([(watts_off(group)[1], group.idle_watts) for group in federation.groups])
+    booting, idle = milliwatts(watts).T
+    return np.asarray(np.maximum(booting - idle, 0))
 
 
 def cap_over_time(federation: Federation, begin: float, end: float) -> tuple[Floats, Floats]:

@@ -13,7 +13,8 @@ import numpy as np
 from fedsched.core.text import counted
 from fedsched.model.schedule.node_lanes import node_lanes
 from fedsched.model.schedule.node_numbers import NodeRuns, by_their_numbers, node_runs, runs_of_nodes
-from fedsched.model.schedule.off_spans import off_spans
+from fedsched.model.schedule.off_spans import off_spans, really_closed
+from fedsched.model.schedule.promises import held_from
 from fedsched.model.time.downtimes import RESERVATION, closures_of
 
 if TYPE_CHECKING:
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
     from fedsched.model.schedule.off_spans import OffSpans
     from fedsched.model.schedule.schedule import Schedule
     from fedsched.model.time.downtimes import Closures
-
-JOB_ENDS, OPENS, CLOSES, JOB_STARTS = range(4)  # in this order at one instant
-
 
 class ClosedSpans(NamedTuple):
     """Spans of time in which nodes are closed, one per row: start and finish in seconds, and nodes of each group."""
@@ -144,32 +142,9 @@ def closed_spans(schedule: Schedule) -> ClosedSpans:
 
 def _spans_of(schedule: Schedule, here: Closures, g: int) -> Iterator[tuple[float, float, int]]:
     lost = schedule.lost
-    start, finish = np.concatenate([schedule.start, lost.start]), np.concatenate([schedule.finish, lost.end])
+    start, finish = np.concatenate([held_from(schedule), lost.start]), np.concatenate([schedule.finish, lost.end])
     counts = np.concatenate([schedule.counts[:, g], lost.counts[:, g]])
-    rows = np.flatnonzero((counts > 0) & ~np.isnan(start))
-    held = counts[rows].tolist()
-    events = [(time, JOB_ENDS, i) for i, time in enumerate(finish[rows].tolist()) if time == time]
-    events += [(time, JOB_STARTS, i) for i, time in enumerate(start[rows].tolist())]
-    events += [(time, OPENS, c) for c, time in enumerate(here.end.tolist())]
-    events += [(time, CLOSES, c) for c, time in enumerate(here.begin.tolist())]
-    free = int(schedule.federation.groups[g].count)
-    owed: dict[int, int] = {}  # nodes still to close, by downtime in force, the oldest first
-    has = dict.fromkeys(range(here.begin.size), 0)
-    for time, kind, which in sorted(events):
-        if kind == JOB_STARTS:
-            free -= held[which]
-        elif kind == CLOSES:
-            owed[which] = int(here.nodes[which])
-        elif kind == OPENS:
-            owed.pop(which, None)
-            free += has[which]
-        else:
-            free += held[which]
-        for c in [c for c, nodes in owed.items() if nodes > 0]:
-            taken = max(0, min(free, owed[c]))
-            if taken:
-                free, owed[c], has[c] = free - taken, owed[c] - taken, has[c] + taken
-                yield time, float(here.end[c]), taken
+    yield from really_closed(here, schedule.federation.groups[g].count, start, finish, counts)
 
 
 def _closed_by_use(federation: Federation, uses: list[NodeUse]) -> tuple[ClosedSpans, NodeRuns]:

@@ -17,6 +17,7 @@ from fedsched.model.jobs.demands import pool_needs
 from fedsched.model.jobs.uneven import counted_tasks, counted_tasks_per_node, least_stretch
 from fedsched.model.machine.counters import counters_of
 from fedsched.model.schedule.eligible import ready_since
+from fedsched.model.schedule.promises import held_from
 from fedsched.model.time.downtimes import closures_of
 from fedsched.model.time.reservations import in_reservations
 
@@ -132,7 +133,8 @@ def drain_loss(schedule: Schedule) -> float:
 def _replay_input(schedule: Schedule, closures: Closures, begun: Ints) -> tuple[ReplayInput, float]:
     workload, federation, lost = schedule.workload, schedule.federation, schedule.lost
     job = np.concatenate([begun, lost.job])
-    start, end = np.concatenate([schedule.start[begun], lost.start]), np.concatenate([schedule.finish[begun], lost.end])
+    start = np.concatenate([held_from(schedule)[begun], lost.start])
+    end = np.concatenate([schedule.finish[begun], lost.end])
     latest = ready_since(schedule)
     since = latest[job]
     for run in np.lexsort((start, job)).tolist() if lost.runs else ():

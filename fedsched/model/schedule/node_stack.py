@@ -26,22 +26,6 @@ ONE = constant(1)
 NO_CLUSTER = constant(-1)
 
 
-@by_reference
-class Saving(NamedTuple):
-    """The settings of power saving as arrays by node group, with times in seconds; empty without power saving.
-
-    A node goes off after `timeout` idle seconds unless only `keep` idle nodes of its group are on.
-    """
-
-    timeout: Floats
-    keep: Ints
-    ahead: Ints  # nodes that should be on or boot ahead after each start of a job
-    boot: Floats
-    shutdown: Floats
-    cluster: Ints  # of each group; used by the rates below
-    rate: Ints  # by `Pace`: nodes of a cluster that may begin per minute, 0 = any number; empty without rates
-
-
 class Place(IntEnum):
     """The columns of `NodeStacks.place`: where each stack of a group begins and ends, and two counts."""
 
@@ -70,6 +54,25 @@ class NodeStacks(NamedTuple):
     pace: Floats  # by cluster: counters of the nodes that began to go off, and to boot, as in `switch_rates`
     to_boot: Floats  # by cluster: times at which further boots are booked; empty without rates
     span: Floats  # rows of SpanRow x off spans; empty if they are not recorded
+    spared: Floats  # [0]: the joules that nodes which have begun to boot took less, until they are on, than idle ones
+
+
+@by_reference
+class Saving(NamedTuple):
+    """The settings of power saving as arrays by node group, with times in seconds; empty without power saving.
+
+    A node goes off after `timeout` idle seconds unless only `keep` idle nodes of its group are on.
+    """
+
+    timeout: Floats
+    keep: Ints
+    ahead: Ints  # nodes that should be on or boot ahead after each start of a job
+    boot: Floats
+    shutdown: Floats
+    cluster: Ints  # of each group; used by the rates below
+    rate: Ints  # by `Pace`: nodes of a cluster that may begin per minute, 0 = any number; empty without rates
+    less: Floats  # group x (is off, boots, shuts down): the watts that a node then draws less than an idle one
+    begun: NodeStacks  # the nodes without jobs at the begin; without groups, all nodes are on then
 
 
 class SpanRow(IntEnum):
@@ -79,6 +82,7 @@ class SpanRow(IntEnum):
     OFF_AT = auto()
     BOOT_AT = auto()  # infinite: never
     NODES = auto()
+    UNTIL = auto()  # when a downtime closes the nodes, which then draw as idle ones; infinite if none does
 
 
 def new_stacks(groups: int, most: int, spans: int, *, paced: bool) -> NodeStacks:
@@ -99,7 +103,48 @@ def new_stacks(groups: int, most: int, spans: int, *, paced: bool) -> NodeStacks
         pace=np.zeros((groups, len(Pace), len(RateState))),
         to_boot=np.zeros((groups, groups * most if paced else 0)),
         span=np.zeros((len(SpanRow), spans)),
+        spared=np.zeros(1),
     )
+
+
+def as_begun(stacks: NodeStacks) -> NodeStacks:
+    """Return a read-only copy of stacks, from which another run can begin."""
+    copies = {name: array.copy() for name, array in stacks._asdict().items()}
+    for array in copies.values():
+        array.setflags(write=False)
+    return stacks._replace(**copies)
+
+
+@inlined
+def go_on_from(saving: Saving, stacks: NodeStacks, now: float) -> None:
+    """Set the stacks to those at the begin of a run, and count what they spare from `now` on.
+
+    Of nodes that boot already it is not counted: no plan changes it.
+    """
+    begun = saving.begun
+    for g in range(saving.timeout.size):
+        for i in range(stacks.place.shape[1]):
+            stacks.place[g, i] = begun.place[g, i]
+        stacks.changed[g] = begun.changed[g]
+        place = begun.place[g]
+        for i in range(place[Place.ON_FIRST], place[Place.ON_END]):
+            stacks.on_since[g, i], stacks.on_count[g, i] = begun.on_since[g, i], begun.on_count[g, i]
+        for i in range(place[Place.OFF_FIRST], place[Place.OFF_END]):
+            stacks.off_since[g, i], stacks.off_count[g, i] = begun.off_since[g, i], begun.off_count[g, i]
+        for i in range(place[Place.BOOTING_FIRST], place[Place.BOOTING_END]):
+            stacks.on_at[g, i], stacks.booting_count[g, i] = begun.on_at[g, i], begun.booting_count[g, i]
+        for k in range(stacks.pace.shape[1]):
+            for i in range(stacks.pace.shape[2]):
+                stacks.pace[g, k, i] = begun.pace[g, k, i]
+        for i in range(int(begun.pace[g, Pace.BOOT, RateState.TO_COME])):
+            stacks.to_boot[g, i] = begun.to_boot[g, i]
+    stacks.spared[0] = 0.0
+    for g in range(saving.timeout.size):
+        settle(saving, stacks, g, now)
+        place = stacks.place[g]
+        for i in range(place[Place.OFF_FIRST], place[Place.OFF_END]):
+            off_at = stacks.off_since[g, i]
+            stacks.spared[0] -= stacks.off_count[g, i] * spared_until(saving, g, off_at, np.inf, now)
 
 
 @inlined
@@ -123,6 +168,7 @@ def fill(stacks: NodeStacks, g: int, nodes: int, now: float) -> None:
     """Reset a group's stacks: `nodes` nodes are on and idle since `now`; none is off or boots."""
     place = stacks.place[g]
     place[:] = 0
+    stacks.spared[0] = 0.0
     stacks.changed[g] = now
     stacks.pace[g, :, RateState.SINCE] = -np.inf
     stacks.pace[g, :, RateState.NODES] = 0.0
@@ -221,13 +267,44 @@ def put_back(saving: Saving, stacks: NodeStacks, g: int, nodes: int, now: float)
 
 
 @inlined
-def record(stacks: NodeStacks, g: int, off_at: float, boot_at: float, nodes: int) -> None:
+def spared_until(saving: Saving, g: int, off_at: float, boot_at: float, end: float) -> float:
+    """Return the joules that a node takes less than an idle one from `off_at` to `end`, if it boots at `boot_at`."""
+    less = saving.less[g]
+    down, boot, on = min(off_at + saving.shutdown[g], end), min(boot_at, end), min(boot_at + saving.boot[g], end)
+    return float(less[0] * (boot - down) + less[1] * (on - boot) + less[2] * (down - off_at))
+
+
+@part
+def spared(saving: Saving, stacks: NodeStacks, end: float) -> float:
+    """Return the joules that nodes have taken less until `end` than if all were on; no node is taken after that."""
+    joules = float(stacks.spared[0])
+    for g in range(saving.timeout.size):
+        settle(saving, stacks, g, end)
+        place = stacks.place[g]
+        for i in range(place[Place.OFF_FIRST], place[Place.OFF_END]):
+            joules += stacks.off_count[g, i] * spared_until(saving, g, stacks.off_since[g, i], np.inf, end)
+        for i in range(place[Place.BOOTING_FIRST], place[Place.BOOTING_END]):
+            joules -= stacks.booting_count[g, i] * _spared_after(saving, g, stacks.on_at[g, i], end)
+    return joules
+
+
+@inlined
+def _spared_after(saving: Saving, g: int, on_at: float, time: float) -> float:
+    # What a node that will be on at `on_at` spares after `time`, at which it boots, or shuts down before its boot.
+    boot_at = on_at - saving.boot[g]
+    off_at = boot_at - saving.shutdown[g]
+    return spared_until(saving, g, off_at, boot_at, np.inf) - spared_until(saving, g, off_at, boot_at, time)
+
+
+@inlined
+def record(stacks: NodeStacks, g: int, off_at: float, boot_at: float, nodes: int, until: float) -> None:
     """Count one off span of `nodes` nodes of a group, and store it if there is memory for spans."""
     row = stacks.place[0, Place.SPANS]
     stacks.place[0, Place.SPANS] += 1
     if stacks.span.shape[1] > 0:
         stacks.span[SpanRow.GROUP, row], stacks.span[SpanRow.NODES, row] = g, nodes
         stacks.span[SpanRow.OFF_AT, row], stacks.span[SpanRow.BOOT_AT, row] = off_at, boot_at
+        stacks.span[SpanRow.UNTIL, row] = until
 
 
 @inlined
@@ -267,6 +344,66 @@ def take(saving: Saving, stacks: NodeStacks, g: int, nodes: int, now: float) -> 
         _push(stacks.on_at[g], stacks.booting_count[g], place, Place.BOOTING_FIRST, Place.BOOTING_END, on_at, some)
         place[Place.ON] += some
     return ready
+
+
+@part
+def close(saving: Saving, stacks: NodeStacks, g: int, nodes: int, now: float) -> int:
+    """Close up to this many nodes of a group that no job has; return how many. They are on from then, and not idle.
+
+    First come nodes that are off, the last to go off first; then those that have idled longest; then those that boot
+    ahead, the last to be ready first.
+    """
+    settle(saving, stacks, g, now)
+    place, left = stacks.place[g], nodes
+    while left > 0 and place[Place.OFF_END] > place[Place.OFF_FIRST]:
+        top = place[Place.OFF_END] - 1
+        some, off_at = min(left, stacks.off_count[g, top]), stacks.off_since[g, top]
+        stacks.spared[0] += some * spared_until(saving, g, off_at, np.inf, now)
+        record(stacks, g, off_at, np.inf, some, now)
+        stacks.off_count[g, top] -= some
+        if stacks.off_count[g, top] == 0:
+            place[Place.OFF_END] -= 1
+        left -= some
+    while left > 0 and place[Place.ON_END] > place[Place.ON_FIRST]:
+        some = min(left, stacks.on_count[g, place[Place.ON_FIRST]])
+        stacks.on_count[g, place[Place.ON_FIRST]] -= some
+        if stacks.on_count[g, place[Place.ON_FIRST]] == 0:
+            place[Place.ON_FIRST] += 1
+        place[Place.ON] -= some
+        left -= some
+    while left > 0 and place[Place.BOOTING_END] > place[Place.BOOTING_FIRST]:
+        top = place[Place.BOOTING_END] - 1
+        some, on_at = min(left, stacks.booting_count[g, top]), stacks.on_at[g, top]
+        stacks.spared[0] -= some * _spared_after(saving, g, on_at, now)
+        for _ in range(some):
+            _cut_boot(saving, stacks, g, on_at, now)
+        stacks.booting_count[g, top] -= some
+        if stacks.booting_count[g, top] == 0:
+            place[Place.BOOTING_END] -= 1
+        place[Place.ON] -= some
+        left -= some
+    return nodes - left
+
+
+@inlined
+def _cut_boot(saving: Saving, stacks: NodeStacks, g: int, on_at: float, now: float) -> None:
+    # End the off span of one node that boots until `on_at` now, if spans are stored.
+    row = stacks.place[0, Place.SPANS]
+    stacks.place[0, Place.SPANS] += 1
+    if stacks.span.shape[1] == 0:
+        return
+    of = row - 1
+    while (
+        stacks.span[SpanRow.GROUP, of] != g
+        or stacks.span[SpanRow.NODES, of] == 0
+        or stacks.span[SpanRow.BOOT_AT, of] + saving.boot[g] != on_at
+        or stacks.span[SpanRow.UNTIL, of] < np.inf
+    ):
+        of -= 1
+    stacks.span[SpanRow.NODES, of] -= 1
+    for field in range(stacks.span.shape[0]):
+        stacks.span[field, row] = stacks.span[field, of]
+    stacks.span[SpanRow.NODES, row], stacks.span[SpanRow.UNTIL, row] = 1, now
 
 
 @part
@@ -321,7 +458,8 @@ def _boot(saving: Saving, stacks: NodeStacks, g: int, most: int, now: float) -> 
     if saving.rate.size > 0 and saving.rate[Pace.BOOT] > 0:
         nodes, c = 1, saving.cluster[g]
         boot_at = book(stacks.pace[c, Pace.BOOT], stacks.to_boot[c], saving.rate[Pace.BOOT], now, boot_at)
-    record(stacks, g, off_at, boot_at, nodes)
+    record(stacks, g, off_at, boot_at, nodes, np.inf)
+    stacks.spared[0] += nodes * spared_until(saving, g, off_at, boot_at, np.inf)
     stacks.off_count[g, first] -= nodes
     if stacks.off_count[g, first] == 0:
         place[Place.OFF_FIRST] += 1

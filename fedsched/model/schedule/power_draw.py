@@ -119,10 +119,11 @@ def _switched(spans: GroupOffSpans, federation: Federation, last: float) -> Draw
     seconds = np.array([(group.shutdown_seconds, group.boot_seconds) for group in groups])[spans.group]
     down, up = spans.off_at + seconds[:, 0], spans.boot_at + seconds[:, 1]
     stretches = ((2, spans.off_at, down), (0, down, spans.boot_at), (1, spans.boot_at, up))
+    until = np.minimum(spans.until, last)
     cluster = np.array(federation.group_cluster, dtype=np.int64)[spans.group]
     return Draws(
-        np.concatenate([np.minimum(begin, last) for _, begin, _ in stretches]),
-        np.concatenate([np.minimum(end, last) for *_, end in stretches]),
+        np.concatenate([np.minimum(begin, until) for _, begin, _ in stretches]),
+        np.concatenate([np.minimum(end, until) for *_, end in stretches]),
         np.concatenate([of_state[spans.group, state] * spans.nodes for state, *_ in stretches]),
         np.tile(cluster, len(stretches)),
     )

@@ -38,6 +38,13 @@ class Promises(NamedTuple):
         return Promises(self.time[rows], self.turn[rows])
 
 
+def held_from(schedule: Schedule) -> NDArray[np.float64]:
+    """Return since when each job has had its nodes: its promise, or else its start; NaN without a start."""
+    if schedule.promises is None:
+        return schedule.start
+    return np.where(np.isnan(schedule.start), np.nan, schedule.promises.time)
+
+
 def same_promises(mine: Promises | None, theirs: Promises | None) -> bool:
     """Return whether two schedules have the same promises, or both have none (None)."""
     if mine is None or theirs is None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.model.power.switching import Planned, Reserve, Timeout, is_switching
+from fedsched.model.time.downtimes import closures_of
 from fedsched.model.verify.lost_nodes_check import job_name
 
 if TYPE_CHECKING:
@@ -131,10 +132,8 @@ def off_times_of(runs: Runs, schedule: Schedule) -> OffTimes:
     Without power saving no node is off. If a run finds too few nodes, it is put into `short` and the rest is left out.
     """
     federation, of_all = schedule.federation, runs.all
-    since = of_all.start if schedule.promises is None else schedule.promises.time[runs.job]
-    promised = since
-    since = np.maximum(since, schedule.t0).tolist()
-    found = OffTimes([], 0, list(since), [], promised)
+    since = np.maximum(runs.given, schedule.t0).tolist()
+    found = OffTimes([], 0, list(since), [], runs.given)
     if federation.power is None or not since:
         return found
     turn = list(range(len(since))) if schedule.promises is None else schedule.promises.turn[runs.job].tolist()
@@ -147,12 +146,19 @@ def off_times_of(runs: Runs, schedule: Schedule) -> OffTimes:
         mine = np.flatnonzero(counts.any(axis=1)).tolist()
         events = [(float(of_all.finish[i]), 0, 0, i) for i in mine]
         events += [(since[i], 1, -1 if of_all.start[i] < schedule.t0 else turn[i], i) for i in mine]
-        for time, begins, _, i in sorted(events):
+        events = [(time, 3 * begins, place, i) for time, begins, place, i in events]
+        closing = _closing_events(schedule, inside, last)
+        events += [(time, kind, which, -1) for which, (time, kind, _, _) in enumerate(closing)]
+        for time, kind, which, i in sorted(events):
+            if i < 0:
+                _, _, g, some = closing[which]
+                follow.change(inside.index(g), some if kind == 2 else -some, time)
+                continue
             nodes = counts[i].tolist()
-            if begins and not follow.can_take(nodes):
+            if kind == 3 and not follow.can_take(nodes):
                 found.short.append(i)
                 return found
-            if begins:
+            if kind == 3:
                 found.ready[i] = max(found.ready[i], follow.take(nodes, time))
             else:
                 follow.free(nodes, time)
@@ -161,10 +167,26 @@ def off_times_of(runs: Runs, schedule: Schedule) -> OffTimes:
             if isinstance(federation.power, Planned) and one.saves_energy:
                 claimed = _claimed(schedule, g)
                 one.off_times = best_off_times(one.group, one.freed, one.used, last, one.off_times, claimed)
-        switches += sum(len(one.off_times) for one in follow.groups)
+        switches += sum(len(one.off_times) + len(one.cut_off) for one in follow.groups)
         for one in follow.groups:
-            found.stretches.extend(_drawn(one.group, cluster, one.off_times, last))
+            off_times = [(went, boot, last) for went, boot in one.off_times] + one.cut_off
+            found.stretches.extend(_drawn(one.group, cluster, off_times))
     return found._replace(switches=switches)
+
+
+def _closing_events(schedule: Schedule, inside: list[int], last: float) -> list[tuple[float, int, int, int]]:
+    # Downtimes, without reservations, that open (1) or close (2) nodes of these groups: time, kind, group and nodes.
+    found: list[tuple[float, int, int, int]] = []
+    if not is_switching(schedule.federation.power):
+        return found  # Planned power saving takes closed nodes for idle ones
+    closures = closures_of(schedule.federation)
+    closures = closures.take((closures.reservation < 0) & (closures.end > schedule.t0) & (closures.begin <= last))
+    for c in range(closures.begin.size):
+        g, nodes = int(closures.group[c]), int(closures.nodes[c])
+        if g in inside:
+            found.append((max(float(closures.begin[c]), schedule.t0), 2, g, nodes))
+            found += [(float(closures.end[c]), 1, g, nodes)] * int(closures.end[c] <= last)
+    return found
 
 
 def _claimed(schedule: Schedule, g: int) -> list[tuple[float, float]]:
@@ -234,6 +256,13 @@ class _Cluster:
         for group, some in zip(self.groups, nodes, strict=True):
             group.idle += [now] * some
             group.freed += [now] * some
+            paid, group.owed = min(some, group.owed), max(0, group.owed - some)
+            group.change(paid, now)
+
+    def change(self, which: int, closed: int, now: float) -> None:
+        # Nodes of a group close, or open (below 0).
+        self._doze(now)
+        self.groups[which].change(closed, now)
 
     def take(self, nodes: list[int], now: float) -> float:
         self._doze(now)
@@ -268,6 +297,8 @@ class _Followed:
         self.idle, self.off, self.coming = [t0] * group.count, list[float](), list[float]()
         self.off_times: list[tuple[float, float]] = []  # of a node: when it goes off, when it begins to boot
         self.freed, self.used = [t0] * group.count, list[float]()
+        self.cut_off: list[tuple[float, float, float]] = []  # the same of a node that a downtime closes, and when
+        self.owed = 0  # nodes that downtimes close as soon as jobs release them
 
     @property
     def saves_energy(self) -> bool:
@@ -278,6 +309,22 @@ class _Followed:
 
     def can_take(self, nodes: int) -> bool:
         return nodes <= len(self.idle) + len(self.off) + len(self.coming)
+
+    def change(self, closed: int, now: float) -> None:
+        paid, self.owed = min(-min(closed, 0), self.owed), self.owed - min(-min(closed, 0), self.owed)
+        self.idle += [now] * (-closed - paid)
+        for _ in range(closed):
+            if self.off:
+                self.cut_off.append((self.off.pop(), math.inf, now))
+            elif self.idle:
+                self.idle.pop(0)
+            elif self.coming:
+                ready = self.coming.pop()
+                cut = next(one for one in reversed(self.off_times) if one[1] + self.group.boot_seconds == ready)
+                self.off_times.remove(cut)
+                self.cut_off.append((*cut, now))
+            else:
+                self.owed += 1
 
     def awake(self) -> int:
         return len(self.idle) + len(self.coming)
@@ -335,8 +382,8 @@ def _closing(group: NodeGroup) -> float:
     return group.idle_watts if group.shutdown_watts is None else group.shutdown_watts
 
 
-def _drawn(group: NodeGroup, cluster: int, off_times: list[tuple[float, float]], last: float) -> Iterator[Stretch]:
-    for went, boot in off_times:
+def _drawn(group: NodeGroup, cluster: int, off_times: list[tuple[float, float, float]]) -> Iterator[Stretch]:
+    for went, boot, last in off_times:
         down = went + group.shutdown_seconds
         up = boot + group.boot_seconds
         states = ((went, down, _closing(group)), (down, boot, _off(group)), (boot, up, _booting(group)))

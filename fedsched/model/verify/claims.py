@@ -20,6 +20,7 @@ from fedsched.model.constraints.dependencies import Condition, Kind, conditions_
 from fedsched.model.constraints.holds import hold_at
 from fedsched.model.jobs.admission import usable_groups
 from fedsched.model.jobs.demands import pool_needs
+from fedsched.model.power.switching import Reserve, is_switching
 from fedsched.model.time.downtimes import RESERVATION, closures_of
 from fedsched.model.verify.lost_nodes_check import job_name
 from fedsched.model.verify.tasks_per_node_check import places_in, tasks_of, uneven_rows
@@ -351,11 +352,14 @@ _SIZES = {"W": 1.0, "kW": 1e3, "MW": 1e6}
 
 
 def broken_caps(runs: Runs, schedule: Schedule) -> Iterator[str]:
-    """Yield an error for each start with which the planned power exceeds a power cap, then or later in planned runs."""
+    """Yield an error for each start with which the planned power exceeds a power cap, then or later in planned runs.
+
+    A job that waits for boots starts, in this sense, when it is promised its nodes.
+    """
     caps = [signal for signal in schedule.federation.signals if signal.unit in _SIZES]
     if not caps or not len(runs.all):
         return
-    start, finish = runs.all.start, runs.all.finish
+    start, finish = runs.given, runs.all.finish
     end = _planned_ends(runs.all)
     for signal in caps:
         needs, idle = _needs(runs.all, signal.cluster)
@@ -412,6 +416,12 @@ def _needs(runs: Schedule, cluster: str) -> tuple[NDArray[np.int64], int]:
         drawn = np.array([group.busy_watts, *(watts for _, watts in group.gears)])[gear]
         if own is not None:
             drawn = np.where(own < 0.0, drawn, own)
+        if is_switching(federation.power):
+            booting = group.busy_watts if group.boot_watts is None else group.boot_watts
+            drawn = np.maximum(drawn, booting)
+            if isinstance(federation.power, Reserve):
+                ahead = min(federation.power.nodes, group.count)
+                total += ahead * max(0, round(1000.0 * booting) - idle)
         found += runs.counts[:, g] * np.maximum(np.rint(1000.0 * drawn).astype(np.int64) - idle, 0)
     return found, total
 
@@ -554,8 +564,8 @@ class Drains:
     def __init__(self, schedule: Schedule, runs: Runs, limits: LimitsLeft, inside: NDArray[np.bool_]) -> None:
         federation, workload, gone = schedule.federation, schedule.workload, runs.in_vain
         self.closures = closures_of(federation)
-        self.start, self.end = runs.all.start.tolist(), runs.all.finish.tolist()
-        self.since = np.minimum(runs.since, runs.all.start).tolist() + gone.since.tolist()
+        self.start, self.end = runs.given.tolist(), runs.all.finish.tolist()
+        self.since = np.minimum(runs.since, runs.given).tolist() + gone.since.tolist()
         self.leaves = gone.until.tolist()
         self.job = runs.job.tolist() + gone.job.tolist()
         self.counts = runs.all.counts

@@ -45,6 +45,7 @@ class Runs(NamedTuple):
     cut: NDArray[np.float64]  # when it lost its nodes; infinite if it did not
     requeues: int
     in_vain: Waits
+    given: NDArray[np.float64]  # since when each run had its nodes, which is before its start if they had to boot
 
 
 class Waits(NamedTuple):
@@ -79,7 +80,7 @@ def runs_of(schedule: Schedule, ended: NDArray[np.int64], left: NDArray[np.int64
         workload = one_job_per_run(schedule.workload, job)
         every = replace(whole, workload=workload, start=start, finish=end, counts=counts)
     in_vain = _joined(schedule.workload, [*held_up, *_waits_without_start(schedule, left, latest[left])])
-    return Runs(whole, every, job, since, cut, int(lost.requeued.sum()), in_vain)
+    return Runs(whole, every, job, since, cut, int(lost.requeued.sum()), in_vain, given)
 
 
 def _waits_outside_holds(

@@ -5,6 +5,7 @@ It shares no code with the simulation.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -55,10 +56,11 @@ def demand_of(schedule: Schedule) -> NDArray[np.float64]:
     return np.asarray(np.where((here > 0) & (here < tasks), demand, 0.0))
 
 
-def broken_calendar(schedule: Schedule, reserved: NDArray[np.int64]) -> Iterator[str]:
+def broken_calendar(schedule: Schedule, reserved: NDArray[np.int64], given: Floats) -> Iterator[str]:
     """Yield an error for each run on closed nodes, and for each outside of its reservation (`reserved`, -1: in none).
 
-    Planned ends are known of runs that begin after t0 and send nothing between clusters.
+    Planned ends are known of runs that begin after t0 and send nothing between clusters. `given` is when each job got
+    its nodes, which is before its start if they had to boot.
     """
     if not schedule.federation.calendar:
         return
@@ -66,6 +68,7 @@ def broken_calendar(schedule: Schedule, reserved: NDArray[np.int64]) -> Iterator
     planned = schedule.reading.planned(schedule.workload) * (sigma * _processing(schedule) + (1.0 - sigma))
     steady = ~demand_of(schedule).any(axis=1) & (schedule.start >= schedule.t0)
     planned_end = _ends(schedule.start + planned, schedule.start)
+    schedule = replace(schedule, start=given)
     yield from broken_closures(schedule, steady, planned_end)
     yield from broken_reservations(schedule, reserved, steady, planned_end)
 

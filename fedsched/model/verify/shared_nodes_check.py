@@ -73,7 +73,7 @@ def violations(
         return found  # no job ran
     every = replace(every, t0=t0)
     reserved = reservation_of_jobs(every.workload, every.federation)
-    found += [*_layout(of_all), *of_all.broken(), *broken_calendar(every, reserved)]
+    found += [*_layout(of_all), *of_all.broken(), *broken_calendar(every, reserved, every.start)]
     cut = np.where(np.arange(len(every)) < rows.size, np.inf, every.finish)  # the first rows ended by themselves
     found = found or [*_devices(of_all), *broken_rates(every, cut, tolerance)]
     if found or not rows.size:

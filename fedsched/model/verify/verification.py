@@ -69,7 +69,7 @@ def violations(
     runs = runs_of(schedule, np.flatnonzero(~away), np.flatnonzero(gone & ~stuck))
     counters = counters_of(schedule.workload, schedule.federation)
     reserved = reservation_of_jobs(schedule.workload, schedule.federation)[runs.job]
-    found += [*_capacity(runs.all), *broken_pools(runs.all), *broken_calendar(runs.all, reserved)]
+    found += [*_capacity(runs.all), *broken_pools(runs.all), *broken_calendar(runs.all, reserved, runs.given)]
     found += [*broken_limits(schedule, counters, runs), *broken_caps(runs, schedule)]
     if nodes is not None:
         found += _node_numbers(runs.ended, list(compress(nodes, ~away)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from fedsched.engine.sharing.pack import parts_of_sharing
 from fedsched.engine.sharing.run import SharedRun
 from fedsched.io.checkpoint_file import SealedFile, key_of
 from fedsched.io.trees import Saved, UnfitError, pack, unpack
+from fedsched.model.power.switch_rates import RateState
+from fedsched.model.schedule.node_stack import Place
 from fedsched.search.problem.packed import PLAN_DISPATCH
 
 if TYPE_CHECKING:
@@ -37,7 +39,8 @@ WORDS = 1 << 20  # bytes beside arrays: names, and the planner's memory
 # A planner's run has no separate backfill order; the other fields are scratch space.
 SCRATCH = ("backfill", "packing", "scratch", "classes", "draw", "work")
 RESERVATIONS = tuple(f"state.extras.{name}" for name in ("apart.of_job", "apart.turn", "closed.holder"))
-UNKNOWN = ("state.start", "state.finish")  # may be NaN
+UNKNOWN = ("state.start", "state.finish", "state.extras.powered.promised")  # may be NaN
+STACKS, EDGES = "state.extras.powered.stacks", ("FIRST", "END")
 OF_JOBS = (
     *("heap.job", "heap.place", "ends.job", "rates.spanning", "queue.order", "queue.position"),
     *("extras.waiting.timer", "extras.waiting.joined", "extras.waiting.doomed", "extras.lost.job"),
@@ -111,6 +114,7 @@ def _restore(run: Simulation, saved: Saved) -> dict[str, float]:
         raise saved.unfit("rules", "must be a dispatch and a placement rule of plans")
     now = dict(_arrays(run))
     read = {name: _read(arrays, name, array, run) for name, array in now.items()}
+    _check_stacks(arrays, read, run)
     memory = saved.part("memory")
     remembered: dict[str, float] = {name: memory.whole(name) for name in ("replans", "evaluations", "joined")}
     remembered["due"] = memory.number("due", -np.inf)
@@ -124,6 +128,28 @@ def _restore(run: Simulation, saved: Saved) -> dict[str, float]:
     if isinstance(run, SharedRun):
         _restore_allocations(run, held)
     return remembered
+
+
+def _check_stacks(arrays: Saved, read: dict[str, NDArray[Any]], run: Simulation) -> None:
+    """Raise UnfitError unless each node without a job, under power saving, is counted at most once."""
+    if run.state.extras is None or not run.state.extras.powered.promised.size:
+        return
+    place = read[f"{STACKS}.place"]
+    found: dict[str, Ints] = {}
+    for name in ("on", "off", "booting"):
+        nodes, first, end = read[f"{STACKS}.{name}_count"], *(place[:, Place[f"{name.upper()}_{k}"]] for k in EDGES)
+        column = np.arange(nodes.shape[1])
+        inside = (column >= first[:, None]) & (column < end[:, None])
+        if first.min() < 0 or end.min() < 0 or end.max() > column.size or (nodes[inside] < 1).any():
+            raise arrays.unfit(f"{STACKS}.place", "must be places of nodes")
+        found[name] = np.where(inside, nodes, 0).sum(axis=1)
+    awake, running = found["on"] + found["booting"], read["state.heap.job"][: read["state.counter"][Counter.RUNNING]]
+    there, most = awake + found["off"], run.problem.groups.nodes - read["state.counts"][running].sum(axis=0)
+    if (there < read["state.free"]).any() or (there > most).any() or (place[:, Place.ON] != awake).any():
+        raise arrays.unfit(f"{STACKS}.place", "must count each node without a job at most once")
+    booked = read[f"{STACKS}.pace"][..., RateState.TO_COME]
+    if booked.min() < 0 or booked.max() > read[f"{STACKS}.to_boot"].shape[1]:
+        raise arrays.unfit(f"{STACKS}.pace", "must count boots to come")
 
 
 def _read(arrays: Saved, name: str, like: NDArray[np.generic], run: Simulation) -> NDArray[np.generic]:

@@ -124,7 +124,7 @@ def seen_now(run: Simulation, waiting: Ints) -> tuple[Ints, Problem, RunningJobs
         running=np.arange(count, jobs),
         t0=now,
         same_time=int(SameTime.BATCH),
-        extras=extras_of_jobs(whole, rows, now),
+        extras=extras_of_jobs(whole, run.state, rows, now),
         sharing=None,
     )
     end = _expected_end(now, running.start, running.planned_end)

@@ -9,7 +9,6 @@ import numpy as np
 
 from fedsched.core.random import begin_stream
 from fedsched.engine.codes import Dispatch, Placement
-from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.numbers import Counter
 from fedsched.engine.pack.limit_classes import by_their_nodes
 from fedsched.engine.run.evaluate import unpack_row
@@ -17,6 +16,7 @@ from fedsched.engine.shared_nodes.arrays import Held
 from fedsched.engine.sharing.counting import are_counted
 from fedsched.engine.sharing.pack import part_of
 from fedsched.engine.sharing.run import SharedRun
+from fedsched.model.power.switching import is_switching
 from fedsched.optimize.rolling.checkpoint import RunFile
 from fedsched.optimize.rolling.instant import Instant, Workspaces, incumbents, placements_for_all
 from fedsched.search.methods.methods import method_named
@@ -66,7 +66,6 @@ class RollingPlanner:
     """The planner of one run: it plans anew whenever its policy says so, and counts plans and evaluations."""
 
     def __init__(self, policy: Rolling, run: Simulation) -> None:
-        refuse("rolling", Use(run.actual, run.federation, run.reading))
         self.policy = policy
         self.replans = 0  # searches so far
         self.evaluations = 0
@@ -121,7 +120,7 @@ class RollingPlanner:
         if not queued.size:
             return  # all waiting jobs are in a reservation's queue
         all_fit = self._shared is None and run.problem.tasks[queued].sum() <= run.state.counter[Counter.FREE]
-        if self._one_group and all_fit and not run.federation.calendar:
+        if self._one_group and all_fit and not run.federation.calendar and not is_switching(run.federation.power):
             return  # all of them start under any plan
         planned, behind = queued[: self.policy.window], queued[self.policy.window :]
         try:

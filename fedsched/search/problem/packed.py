@@ -14,6 +14,7 @@ from fedsched.engine.arrays.new_state import new_state
 from fedsched.engine.arrays.structs import RunningJobs
 from fedsched.engine.codes import Dispatch, Needs, Placement, Status, needs_of
 from fedsched.engine.loop.event_loop import first_unplaceable
+from fedsched.engine.loop.metric_integrals import joules_spared
 from fedsched.engine.optional_features.moldable import with_current_shapes
 from fedsched.engine.pack.foresight import may_miss
 from fedsched.engine.pack.problem import frozen, measured_of
@@ -21,6 +22,7 @@ from fedsched.engine.pack.shape_arrays import Shapes, read_only, with_writable_s
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.run.batch import in_slices
 from fedsched.engine.run.evaluate import NO_JOB_IS_MISSING, Common, evaluate_rows, no_running_jobs
+from fedsched.engine.run.simulation import promises_in
 from fedsched.model.schedule.lost import RunTable
 from fedsched.model.schedule.metrics import NAMES, QUANTILES, Column, quantiles_of
 from fedsched.search.encoding import delays as put_off
@@ -305,8 +307,11 @@ class PackedProblem:
                 penalty = 0.0 if np.isnan(row[column]) else row[column]  # for jobs that have no end
                 row[column] = (0.0 if self.may_miss and np.isnan(value) else value) + penalty
         if self.pricing is not None:
-            energies = float(row[Column.ENERGY]), float(row[Column.IDLE_ENERGY])
-            for name, value in self.pricing.measures(*self._drawing(thread), self.problem.t0, *energies).items():
+            problem, _, state = self.seat(thread)
+            spared = joules_spared(problem, state, float(row[Column.MAKESPAN]))
+            energies = float(row[Column.ENERGY]) + spared, float(row[Column.IDLE_ENERGY]) + spared
+            promises = promises_in(state)
+            for name, value in self.pricing.measures(*self._drawing(thread), problem.t0, *energies, promises).items():
                 row[Column[name.upper()]] = value
 
     def _last_state(self, thread: int) -> State:

@@ -28,7 +28,7 @@ from fedsched.model.jobs.admission import count_in_nodes, with_default_times
 from fedsched.model.jobs.shaping import with_chosen_shapes, with_shapes
 from fedsched.model.jobs.transformations import with_submits
 from fedsched.model.machine.node_ranges import check_node_count
-from fedsched.model.power.switching import with_planned_idle_watts
+from fedsched.model.power.switching import is_switching, with_planned_idle_watts
 from fedsched.model.reading import CLAIRVOYANT, Read, Reading
 from fedsched.policies import Rules, policy_named
 from fedsched.search.encoding.delays import delays_on, with_writable_begins
@@ -136,6 +136,8 @@ class SearchProblem(PackedProblem, Read):
         run = np.array(rows, dtype=np.int64)
         self.workload = workload
         begin = float(workload.submit.min()) if t0 is None else t0
+        if is_switching(federation.power):
+            refuse("optimize with boots", Use(workload, federation, self.reading, begin))
         late = delays_on(workload, federation, begin, run, delays_since) if delays else None
         true, problem = self._pack(federation, t0, begin, rows, late)
         if deadline is not None:

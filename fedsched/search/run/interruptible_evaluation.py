@@ -13,14 +13,14 @@ import numpy as np
 
 from fedsched.engine.codes import Status
 from fedsched.engine.loop.event_loop import begin, run
-from fedsched.engine.loop.metric_integrals import integrals
+from fedsched.engine.loop.metric_integrals import integrals, joules_spared
 from fedsched.engine.numbers import Counter
 from fedsched.engine.pack.shape_arrays import write_shapes
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.run.evaluate import unpack_row
 from fedsched.engine.run.simulation import set_running, until_the_last_end
 from fedsched.model.schedule.integrals import NOTHING_WASTED, Wasted
-from fedsched.model.schedule.metrics import metrics_of
+from fedsched.model.schedule.metrics import Column, metrics_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,6 +74,7 @@ def metrics_unless(
             integrals=sums,
         )
         metrics[:] = tuple(found.as_dict().values())
+        metrics[[Column.ENERGY, Column.IDLE_ENERGY]] -= joules_spared(problem, state, found.makespan)
     return status
 
 

@@ -213,11 +213,11 @@ def test_nothing_is_due_until_something_is_known_closed_or_opened() -> None:
     """An instant at which no page is turned asks only when the next one is."""
     known_later = downtime(10.0, 20.0, nodes="1 of all", known_from=5.0)
     problem, _, state = begun(jobs([1], [1.0]), closing(known_later, downtime(2.0, 3.0, nodes="1 of all")))
-    pages, closed, due = problem.extras.calendar, state.extras.closed, []
+    closed, due = state.extras.closed, []
     for now in (1.0, 2.0, 2.5, 3.0, 4.0, 5.0, 9.0, 10.0, 15.0, 20.0, 99.0):
         state.clock[Clock.NOW] = now
         due.append(calendar.is_due(closed, now))
-        calendar.process_changes(pages, closed, state)
+        calendar.process_changes(problem.extras, state.extras, state)
         assert not calendar.is_due(closed, now)
     assert due == [False, True, False, True, False, True, False, True, False, True, False]
 

@@ -13,11 +13,11 @@ from support.plain import begun
 import fedsched as fs
 from fedsched.engine.arrays.structs import Extras
 from fedsched.engine.pack.extras import FEATURES, extras_of_jobs
-from fedsched.engine.pack.problem import pack
+from fedsched.engine.pack.problem import _flat
 from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays.structs import Problem
+    from fedsched.engine.run.simulation import Simulation
 
 # Field of Extras: features of jobs and machines (tests/support/feature_parts.py) that use it, and other fields in use.
 USES = {
@@ -38,13 +38,13 @@ PLANS_SEE = {"pools", "calendar", "tier", "saving", "ceilings", "standing"}
 CLOSING = {"calendar", "tier", "standing"}  # kernels need not know more
 
 
-def problem_with(name: str) -> Problem:
-    """Return a problem that uses the field of this name."""
+def run_with(name: str) -> Simulation:
+    """Return a run that uses the field of this name."""
     call = call_with(USES[name][0])
     if name == "tier":
         tiers = fs.Federation(call.machine.clusters, partitions=[fs.Partition("a", {"m": "all"}, tier=2)])
         call = replace(call, machine=tiers, jobs=replace(call.jobs, labels={"partition": ["a"] + [""] * 5}))
-    return prepare(call.jobs, call.machine, "fcfs", alternatives=call.reading.alternatives, t0=0.0).problem
+    return prepare(call.jobs, call.machine, "fcfs", alternatives=call.reading.alternatives, t0=0.0)
 
 
 def in_use(extras: Extras) -> set[str]:
@@ -61,20 +61,21 @@ def test_the_list_has_every_field() -> None:
 def test_without_any_there_are_no_extras() -> None:
     """Plain problems have kernels of their own."""
     call = call_with(())
-    problem = pack(call.jobs, call.machine, reading=call.reading)
+    problem, _, state = begun(call.jobs, call.machine)
     assert problem.extras is None
-    assert extras_of_jobs(problem, np.array([0]), 0.0) is None
+    assert extras_of_jobs(problem, state, np.array([0]), 0.0) is None
 
 
 @pytest.mark.parametrize("name", FEATURES)
 def test_each_alone_is_in_use_and_no_other(name: str) -> None:
     """Kernels leave out all that only `more` tells of, and plans of some jobs all that they cannot see."""
-    problem = problem_with(name)
+    run = run_with(name)
+    problem = run.problem
     assert problem.extras is not None
     used = {name, *USES[name][1]}
     assert in_use(problem.extras) == used
     assert problem.extras.more == (None if used <= CLOSING else 1)
-    plans = extras_of_jobs(problem, np.array([3, 1]), 2.0)
+    plans = extras_of_jobs(problem, run.state, np.array([3, 1]), 2.0)
     seen = used & PLANS_SEE
     assert (set() if plans is None else in_use(plans)) == seen
     if plans is not None:
@@ -84,10 +85,10 @@ def test_each_alone_is_in_use_and_no_other(name: str) -> None:
 @pytest.mark.parametrize("name", FEATURES)
 def test_what_is_not_in_use_has_the_types_of_what_is(name: str) -> None:
     """Kernels are compiled once for both."""
-    problem = problem_with(name)
-    assert problem.extras is not None
-    used, nothing = getattr(problem.extras, name), FEATURES[name].nothing
-    for some, none in zip([used], [nothing], strict=True) if name == "tier" else zip(used, nothing, strict=True):
+    extras = run_with(name).problem.extras
+    assert extras is not None
+    used, nothing = (list(_flat((part,))) for part in (getattr(extras, name), FEATURES[name].nothing))
+    for some, none in zip(used, nothing, strict=True):
         assert (some.dtype, some.ndim, some.flags.writeable) == (none.dtype, none.ndim, none.flags.writeable)
         assert some.flags.c_contiguous
         assert none.flags.c_contiguous
