@@ -10,8 +10,12 @@ from __future__ import annotations
 from math import inf, isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from fedsched.core.errors import IncompatibleError
+from fedsched.model.constraints.dependencies import awaited_ends, open_ends
 from fedsched.model.jobs.demands import pool_needs
+from fedsched.model.jobs.shaping import every_shape
 from fedsched.model.jobs.uneven import are_uneven
 from fedsched.model.machine.counters import first_counter
 from fedsched.model.power.power_cap import is_capped
@@ -78,6 +82,15 @@ def _downtimes(odd: Callable[[Use, Downtime], str]) -> Callable[[Use], str | Non
         return next((f"{one.where} {said}" for one in use.federation.calendar if (said := odd(use, one))), None)
 
     return found
+
+
+def _ends_by_shapes(use: Use) -> str | None:
+    workload, reading = use.workload, use.reading
+    if not reading.chooses_late(workload) or not reading.kill_at_estimate or workload.after is None:
+        return None
+    each, owner, _ = every_shape(workload, use.federation)
+    rows = np.flatnonzero(open_ends(workload, each, owner, reading) & awaited_ends(workload))
+    return f"jobs that wait for job {workload.id[rows[0]]}" if rows.size else None
 
 
 def _surprise(use: Use, one: Downtime) -> str:
@@ -192,9 +205,9 @@ FEATURES = {
         "shapes that are chosen as jobs join the queue", FIXED_SHAPES,
         lambda use: _if(use.reading.chooses_late(use.workload), f"alternatives={use.reading.alternatives!r}"),
     ),
-    "killed predecessors": Feature(
-        "jobs that wait for others, which may be killed at their limits", FIXED_SHAPES,
-        lambda use: _if(use.reading.kill_at_estimate and use.workload.after is not None),
+    "ends by shapes": Feature(
+        "jobs that start only if another is killed at its limit, or is not, which its shape decides", FIXED_SHAPES,
+        _ends_by_shapes,
     ),
     "sequential instants": Feature(
         "events of one instant in turn (same_time='sequential')", "give same_time='batch'",
@@ -231,7 +244,6 @@ FEATURES = {
 }  # fmt: skip
 
 _NO_WATTS = "it does not count watts"
-_OPEN = "they change with the shapes"
 _MISSED = "a job may miss its reservation, and plans that lack jobs cannot be compared"
 _NOT_MODELLED = "not modelled there"
 _OF_THE_LOG = "their times are kept in one table of the whole log, which parts of it cannot be cut from"
@@ -240,8 +252,6 @@ _NO_SIZES = "how many nodes they take is not known before they are placed"
 PLACES = {
     **{f"dispatch {one}": Place(f"Dispatch rule {one!r}") for one in DISPATCH},
     "boots": Place("Power saving (power=)", "leave power= out"),
-    "shapes at submit": Place("alternatives='earliest_finish'", FIXED_SHAPES),
-    "shapes by plans": Place("alternatives='free'", FIXED_SHAPES),
     "slack": Place("A plan with slack", "give jobs without slack="),
     "shared nodes": Place("Node sharing (sharing=)", "leave sharing= out"),
     "slurm": Place("Policy slurm", "take another policy"),
@@ -268,11 +278,6 @@ REFUSED: dict[str, dict[str, str]] = {
         "finite uplinks": "they have no rate while nodes boot",
         "sequential instants": "which nodes are on depends on the order of starts and ends, which is not recorded",
         "power caps": "boots draw watts that no plan counts",
-    },
-    "shapes at submit": {"limits of nodes or CPUs": _OPEN, "killed predecessors": _OPEN},
-    "shapes by plans": {
-        "limits of nodes or CPUs": _OPEN,
-        "killed predecessors": _OPEN,
     },
     "slack": {"feedback": "slack counts from submits, which are not known beforehand"},
     "shared nodes": {
@@ -306,6 +311,7 @@ REFUSED: dict[str, dict[str, str]] = {
         "downtimes that take nodes": "an episode brings every job to its end",
         "downtimes without an end": "an episode brings every job to its end",
         "jobs in reservations": _MISSED,
+        "ends by shapes": "an episode brings every job to its end",
     },
     "exact": {
         "shapes at submit": "an optimum chooses them (alternatives='free')",
@@ -319,7 +325,7 @@ REFUSED: dict[str, dict[str, str]] = {
     "bounds of running jobs": {
         "downtimes that take nodes": "running jobs may restart elsewhere, so nothing is proven",
     },
-    "bounds of shapes": {"killed predecessors": _OPEN},
+    "bounds of shapes": {"ends by shapes": "which jobs start, and so what counts, depends on the schedule"},
     "bounds of costs": {"uneven jobs": _NO_SIZES},
     "stretches": {
         **dict.fromkeys(("conditions and begins", "feedback"), "they may depend on jobs outside that part"),

@@ -99,7 +99,7 @@ class Episodes:
             raise unknown_name("queue order", order, ORDERS)
         if not self._whole:
             refuse("stretches", Use(workload, federation))
-        refuse("environment", Use(workload, federation))
+        refuse("environment", Use(workload, federation, reading))
         objectives = _objectives(objective, weights)
         # EASY's rules keep the planned ends, which are observed.
         rules = Rules(order=order, dispatch="easy", placement=placement)

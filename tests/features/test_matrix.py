@@ -327,7 +327,7 @@ PLACES: dict[str, Callable[[Case, Path], None]] = {
 }
 
 # The places of the table of what goes with what (engine/compatibility.py) that each of these stands for.
-ON_WHOLE_NODES = ("boots", "power caps", "shapes at submit")
+ON_WHOLE_NODES = ("boots", "power caps")
 AT: dict[str, tuple[str, ...]] = {
     **{rule: (f"dispatch {rule}", *ON_WHOLE_NODES) for rule in RULES},
     **{f"{rule}, sequential": (f"dispatch {rule}", *ON_WHOLE_NODES) for rule in RULES},

@@ -16,11 +16,20 @@ from fedsched.engine.optional_features.cancellations import Cancellations
 from fedsched.engine.optional_features.holds import Holds
 from fedsched.engine.optional_features.moldable import Moldable
 from fedsched.engine.optional_features.reservation_queues import ReservationMembers
-from fedsched.engine.pack.choices import possible_shapes, refuse_open_sizes
+from fedsched.engine.pack.choices import Possible, possible_shapes, refuse_open_sizes
 from fedsched.engine.pack.limit_classes import limits_of, no_limits
 from fedsched.engine.pack.power_cap_arrays import power_caps_of, power_caps_of_jobs
 from fedsched.engine.placement.tasks_per_node import TasksPerNode, rows_of
-from fedsched.model.constraints.dependencies import NO_EDGES, Edges, edges_of, ends_of, never_start, topological_order
+from fedsched.model.constraints.dependencies import (
+    NO_EDGES,
+    Edges,
+    edges_of,
+    ends_of,
+    ends_of_shapes,
+    never_start,
+    open_ends,
+    topological_order,
+)
 from fedsched.model.constraints.feedback import followers_of
 from fedsched.model.jobs.admission import tiers_of_jobs
 from fedsched.model.jobs.demands import pool_amounts, pool_needs
@@ -113,9 +122,14 @@ def pack(
     rank[by_arrival] = np.arange(len(workload))
     waiting = np.ones(len(workload), dtype=np.bool_)
     edges = None if workload.after is None and workload.feedback is None else edges_of(workload)
+    possible = _shapes_at_submit(workload, federation, reading)
     if edges is not None:
         topological_order(workload, edges)  # refuses cycles
-        waiting[never_start(workload, reading, edges, any_may_be_killed=kills(federation, t0))] = False
+        either = None if possible is None else open_ends(workload, possible.each, possible.owner, reading)
+        if either is not None:
+            either[list(running)] = False  # they keep their shapes
+        deadly = kills(federation, t0)
+        waiting[never_start(workload, reading, edges, any_may_be_killed=deadly, either=either)] = False
     waiting[list(running)] = False
 
     submit = np.array(workload.submit)
@@ -156,7 +170,7 @@ def pack(
         idle_total=float((idle * nodes).sum()),
         same_time=int(SameTime[str(reading.same_time).upper()]),
         saturation=int(Saturation[reading.saturation.upper()]),
-        extras=_extras(workload, federation, edges, reading, t0, arrival),
+        extras=_extras(workload, federation, edges, reading, t0, arrival, possible),
     )
 
 
@@ -167,6 +181,7 @@ def _extras(
     reading: Reading,
     t0: float,
     arrival: Ints,
+    possible: Possible | None,
 ) -> Extras | None:
     # What these jobs and this federation have beyond the plain model; None keeps the plain kernels.
     need, waits = pool_needs(workload, federation), edges is not None and edges.job.size > 0
@@ -180,17 +195,23 @@ def _extras(
     bound = bound or is_capped(federation)
     per_node = _tasks_per_node(workload, federation)
     bound = bound or per_node.each.size
-    if not bound and not waits and not asked and not federation.calendar and not reading.chooses_late(workload):
+    if not bound and not waits and not asked and not federation.calendar and possible is None:
         return None
+    limits = limits_of(counters, workload.tasks)
+    kinds = limits.kind
+    if possible is not None and counters.amount.size:
+        of_shapes = limits_of(counters_of(possible.each, federation), possible.each.tasks)
+        kinds = of_shapes.kind
+        limits = of_shapes._replace(kind=_ints(kinds[possible.first[:-1]]), tasks=limits.tasks)
     extras = Extras(
         _pools(workload, federation, need),
         _precedence(workload, edges, reading, earliest_starts(workload, federation)),
         _calendar(federation, t0),
-        limits_of(counters, workload.tasks),
+        limits,
         _reserved(workload, federation),
         _cancellations(workload, arrival),
         _holds(workload),
-        _moldable(workload, federation, reading),
+        _moldable(workload, federation, reading, possible, kinds),
         _ints(tier),
         saving_of(federation),
         power_caps_of(workload, federation, t0),
@@ -255,14 +276,23 @@ def _no_cancellations() -> Cancellations:
     return Cancellations(_floats(np.zeros(0)), _ints(np.zeros(0)), _ints(np.zeros(0)))
 
 
-def _moldable(workload: Workload, federation: Federation, reading: Reading) -> Moldable:
+def _shapes_at_submit(workload: Workload, federation: Federation, reading: Reading) -> Possible | None:
+    """Return the shapes of which jobs choose one as they join the queue; None if none chooses."""
     if not reading.chooses_late(workload):
-        return _no_moldable()
-    refuse("shapes at submit", Use(workload, federation, reading))
+        return None
     refuse_open_sizes("alternatives='earliest_finish'", workload, federation)
-    possible = possible_shapes(workload, federation)
-    each = possible.each
+    return possible_shapes(workload, federation)
+
+
+def _moldable(
+    workload: Workload, federation: Federation, reading: Reading, possible: Possible | None, kinds: Ints
+) -> Moldable:
+    if possible is None:
+        return _no_moldable()
+    each, none = possible.each, _ints(np.zeros(0))
     per_node = _tasks_per_node(each, federation)
+    by_kind = kinds.size == len(each) and bool((kinds != kinds[possible.first[:-1]][possible.owner]).any())
+    by_end = workload.after is not None and bool(open_ends(workload, each, possible.owner, reading).any())
     return Moldable(
         first=_ints(possible.first),
         which=_ints(possible.which),
@@ -270,12 +300,14 @@ def _moldable(workload: Workload, federation: Federation, reading: Reading) -> M
         runtime=_floats(reading.runtime(each)),
         estimate=_floats(reading.planned(each)),
         on_nodes=per_node.tasks,
+        kind=kinds if by_kind else none,
+        end=_ints(ENDS[ends_of_shapes(workload, each, possible.owner, reading)]) if by_end else none,
     )
 
 
 def _no_moldable() -> Moldable:
     nothing, never = _ints(np.zeros(0)), _floats(np.zeros(0))
-    return Moldable(nothing, nothing, nothing, never, never, nothing)
+    return Moldable(nothing, nothing, nothing, never, never, nothing, nothing, nothing)
 
 
 def _pools(workload: Workload, federation: Federation, need: Ints) -> Pools:
