@@ -261,7 +261,6 @@ PLACES = {
     "environment": Place("The learning environment"),
     "exact": Place("The exact model"),
     "bounds": Place("lower_bounds"),
-    "bounds of running jobs": Place("A bound with running jobs", "leave running= out"),
     "bounds of shapes": Place("lower_bounds of shapes to choose", FIXED_SHAPES),
     "bounds of costs": Place("A bound or an exact answer of costs, or of jobs' own watts and gears,"),
     "stretches": Place("An episode of a part of the log (jobs=)", "leave jobs= out"),
@@ -322,9 +321,6 @@ REFUSED: dict[str, dict[str, str]] = {
         "power caps": _NOT_MODELLED,
     },
     "bounds": {"downtimes that kill": "it is then unknown which jobs count, so nothing is proven"},
-    "bounds of running jobs": {
-        "downtimes that take nodes": "running jobs may restart elsewhere, so nothing is proven",
-    },
     "bounds of shapes": {"ends by shapes": "which jobs start, and so what counts, depends on the schedule"},
     "bounds of costs": {"uneven jobs": _NO_SIZES},
     "stretches": {
