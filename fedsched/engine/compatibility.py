@@ -256,7 +256,7 @@ PLACES = {
     "shared nodes": Place("Node sharing (sharing=)", "leave sharing= out"),
     "slurm": Place("Policy slurm", "take another policy"),
     "optimize": Place("optimize"),
-    "packages": Place("A search by packages", "leave package= out"),
+    "packages on shared nodes": Place("A search by packages on shared nodes", "leave package= out"),
     "rolling": Place("Rolling"),
     "environment": Place("The learning environment"),
     "exact": Place("The exact model"),
@@ -300,8 +300,8 @@ REFUSED: dict[str, dict[str, str]] = {
         "boots": "only simulate knows when nodes boot",
         "shapes at submit": "plans need them beforehand (or choose them: alternatives='free')",
     },
-    "packages": {
-        "downtimes that take nodes": "they may take nodes of a package that is already planned",
+    "packages on shared nodes": {
+        "downtimes that take nodes": "what a lost run held of a node is not carried from package to package",
     },
     "rolling": {"boots": "only simulate knows when nodes boot"},
     "environment": {

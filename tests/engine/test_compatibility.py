@@ -72,7 +72,7 @@ def on_slurm(call: Call, tmp_path: Path) -> fs.Schedule:
 PLACES: dict[str, Callable[[Call, Path], object]] = {
     **{f"dispatch {one}": lambda call, _, one=one: simulated(call, fs.Rules(dispatch=one)) for one in DISPATCH},
     **dict.fromkeys(("boots", "shared nodes"), lambda call, _: simulated(call)),
-    "packages": lambda call, _: searched(call, objectives="makespan"),
+    "packages on shared nodes": lambda call, _: searched(call, objectives="makespan", package=3, sharing="first"),
     "slack": lambda call, _: searched(call, objectives="cost"),
     "plans on shared nodes": lambda call, _: searched(call, sharing="first"),
     "slurm": on_slurm,

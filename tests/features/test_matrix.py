@@ -334,7 +334,7 @@ AT: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(LISTS, ("dispatch local", "boots")),
     "rolling": ("rolling", *ON_WHOLE_NODES),
     **dict.fromkeys(("ga", "as submitted", "compare"), ("optimize", *ON_WHOLE_NODES)),
-    "packages": ("packages", "optimize", *ON_WHOLE_NODES),
+    "packages": ("optimize", *ON_WHOLE_NODES),
     "command line": (*ON_WHOLE_NODES, "bounds", "optimize"),
     "slurm": ("slurm", "slurm with limits"),
     "shared nodes": ("shared nodes",),
