@@ -10,8 +10,12 @@ from __future__ import annotations
 from math import inf, isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from fedsched.core.errors import IncompatibleError
+from fedsched.model.constraints.dependencies import awaited_ends, open_ends
 from fedsched.model.jobs.demands import pool_needs
+from fedsched.model.jobs.shaping import every_shape
 from fedsched.model.jobs.uneven import are_uneven
 from fedsched.model.machine.counters import first_counter
 from fedsched.model.power.power_cap import is_capped
@@ -78,6 +82,15 @@ def _downtimes(odd: Callable[[Use, Downtime], str]) -> Callable[[Use], str | Non
         return next((f"{one.where} {said}" for one in use.federation.calendar if (said := odd(use, one))), None)
 
     return found
+
+
+def _ends_by_shapes(use: Use) -> str | None:
+    workload, reading = use.workload, use.reading
+    if not reading.chooses_late(workload) or not reading.kill_at_estimate or workload.after is None:
+        return None
+    each, owner, _ = every_shape(workload, use.federation)
+    rows = np.flatnonzero(open_ends(workload, each, owner, reading) & awaited_ends(workload))
+    return f"jobs that wait for job {workload.id[rows[0]]}" if rows.size else None
 
 
 def _surprise(use: Use, one: Downtime) -> str:
@@ -192,9 +205,9 @@ FEATURES = {
         "shapes that are chosen as jobs join the queue", FIXED_SHAPES,
         lambda use: _if(use.reading.chooses_late(use.workload), f"alternatives={use.reading.alternatives!r}"),
     ),
-    "killed predecessors": Feature(
-        "jobs that wait for others, which may be killed at their limits", FIXED_SHAPES,
-        lambda use: _if(use.reading.kill_at_estimate and use.workload.after is not None),
+    "ends by shapes": Feature(
+        "jobs that start only if another is killed at its limit, or is not, which its shape decides", FIXED_SHAPES,
+        _ends_by_shapes,
     ),
     "sequential instants": Feature(
         "events of one instant in turn (same_time='sequential')", "give same_time='batch'",
@@ -231,7 +244,6 @@ FEATURES = {
 }  # fmt: skip
 
 _NO_WATTS = "it does not count watts"
-_OPEN = "they change with the shapes"
 _MISSED = "a job may miss its reservation, and plans that lack jobs cannot be compared"
 _NOT_MODELLED = "not modelled there"
 _NO_SIZES = "how many nodes they take is not known before they are placed"
@@ -239,18 +251,16 @@ _NO_SIZES = "how many nodes they take is not known before they are placed"
 PLACES = {
     **{f"dispatch {one}": Place(f"Dispatch rule {one!r}") for one in DISPATCH},
     "boots": Place("Power saving (power=)", "leave power= out"),
-    "shapes at submit": Place("alternatives='earliest_finish'", FIXED_SHAPES),
-    "shapes by plans": Place("alternatives='free'", FIXED_SHAPES),
     "slack": Place("A plan with slack", "give jobs without slack="),
     "shared nodes": Place("Node sharing (sharing=)", "leave sharing= out"),
     "slurm": Place("Policy slurm", "take another policy"),
     "optimize": Place("optimize"),
     "optimize with boots": Place("optimize with nodes that boot"),
     "packages": Place("A search by packages", "leave package= out"),
+    "packages on shared nodes": Place("A search by packages on shared nodes", "leave package= out"),
     "environment": Place("The learning environment"),
     "exact": Place("The exact model"),
     "bounds": Place("lower_bounds"),
-    "bounds of running jobs": Place("A bound with running jobs", "leave running= out"),
     "bounds of shapes": Place("lower_bounds of shapes to choose", FIXED_SHAPES),
     "bounds of costs": Place("A bound or an exact answer of costs, or of jobs' own watts and gears,"),
     "slurm on shared nodes": Place("Policy slurm with node sharing", "leave sharing= out"),
@@ -264,11 +274,6 @@ REFUSED: dict[str, dict[str, str]] = {
     "boots": {
         "downtimes that take nodes": "which nodes of a job still boot when it loses them is not recorded",
         "sequential instants": "which nodes are on depends on the order of starts and ends, which is not recorded",
-    },
-    "shapes at submit": {"limits of nodes or CPUs": _OPEN, "killed predecessors": _OPEN},
-    "shapes by plans": {
-        "limits of nodes or CPUs": _OPEN,
-        "killed predecessors": _OPEN,
     },
     "slack": {"feedback": "slack counts from submits, which are not known beforehand"},
     "shared nodes": {
@@ -296,7 +301,9 @@ REFUSED: dict[str, dict[str, str]] = {
     },
     "packages": {
         "boots": "which nodes are off or boot as a package begins is not carried over from the one before",
-        "downtimes that take nodes": "they may take nodes of a package that is already planned",
+    },
+    "packages on shared nodes": {
+        "downtimes that take nodes": "what a lost run held of a node is not carried from package to package",
     },
     "environment": {
         "power saving": _NOT_MODELLED,
@@ -311,10 +318,7 @@ REFUSED: dict[str, dict[str, str]] = {
         "power caps": _NOT_MODELLED,
     },
     "bounds": {"downtimes that kill": "it is then unknown which jobs count, so nothing is proven"},
-    "bounds of running jobs": {
-        "downtimes that take nodes": "running jobs may restart elsewhere, so nothing is proven",
-    },
-    "bounds of shapes": {"killed predecessors": _OPEN},
+    "bounds of shapes": {"ends by shapes": "which jobs start, and so what counts, depends on the schedule"},
     "bounds of costs": {"uneven jobs": _NO_SIZES},
     "slurm on shared nodes": {
         "limits of nodes or CPUs": _NOT_MODELLED,

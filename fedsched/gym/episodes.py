@@ -115,7 +115,7 @@ class Episodes:
             raise ValueError(f"{noun}: {field} is that of the whole workload; leave out {field}=…, or jobs={jobs}.")
         if not isinstance(order, str) or order not in ORDERS:
             raise unknown_name("queue order", order, ORDERS)
-        use = Use(workload, federation)
+        use = Use(workload, federation, reading)
         refuse("environment", use)
         self.sharing = None if sharing is None else NodeSharing.of(sharing)
         objectives = _objectives(objective, weights, shared=sharing is not None)

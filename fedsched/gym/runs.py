@@ -101,7 +101,7 @@ def _extras_of(extras: Extras | None, chosen: ChosenShapes, b: int, first: int, 
         extras.holds,
         Moldable(
             moldable.first[first : last + 1], moldable.which, moldable.tasks, moldable.runtime, moldable.estimate,
-            moldable.on_nodes,
+            moldable.on_nodes, moldable.kind, moldable.end,
         ),
         extras.tier[first:last],
         extras.saving,

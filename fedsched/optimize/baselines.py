@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.bounds.lower.longest_paths import sure_starts
 from fedsched.bounds.lower.lower_bounds import LowerBounds, bounds_of_relaxation, lower_bounds
 from fedsched.bounds.lower.relaxation import relax
 from fedsched.bounds.lower.small_problems import WITHOUT_SOLVER
@@ -178,15 +179,15 @@ def _on_whole_nodes(problem: SearchProblem, seconds: float | None) -> LowerBound
     """Return lower bounds on all schedules if each task has a node of its own; None if nothing can be proven.
 
     Nothing is proven if it is open which jobs count: they may have no end, be killed, leave or miss their
-    reservations. The same holds if running jobs may lose their nodes or meet shapes that plans choose, or if unequal
-    tasks per node meet prices or jobs' own watts.
+    reservations. The same holds if running jobs meet shapes that plans choose, if all jobs run already and may lose
+    their nodes, or if unequal tasks per node meet prices or jobs' own watts.
     """
     if problem.misses_sure_jobs() or kills(problem.federation, problem.problem.t0):
         return None
-    if problem.running is not None and (
-        takes_nodes(problem.federation) or problem.reading.leaves_open(problem.workload)
-    ):
-        return None
+    if problem.running is not None:
+        others = np.setdiff1d(sure_starts(problem.problem), problem.running.rows)
+        if (takes_nodes(problem.federation) and not others.size) or problem.reading.leaves_open(problem.workload):
+            return None
     if problem.no_sure_starts:
         return None
     if (problem.federation.signals or have_own_watts(problem.workload)) and are_uneven(problem.workload).any():

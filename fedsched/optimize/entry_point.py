@@ -230,9 +230,9 @@ def optimize(
     options = {"packages": package, "running jobs": running, "deadlines": deadline}
     given = tuple(name for name, value in options.items() if value is not None)
     use = Use(workload, cluster, settings.reading, given=given)
-    for place, is_used in (("packages", package), ("optimize", True)):
-        if is_used:
-            refuse(place, use)
+    if package is not None and shared is not None:
+        refuse("packages on shared nodes", use)
+    refuse("optimize", use)
     if settings.reading.is_free(workload):
         _refuse_to_choose(info)
     if deadline is not None:

@@ -15,11 +15,12 @@ from fedsched.core.text import counted
 from fedsched.engine.run.evaluate import unpack_row
 from fedsched.engine.run.simulation import unfinished_note
 from fedsched.engine.sharing.result import SharedSchedule, shared_schedule
-from fedsched.model.constraints.dependencies import End, Kind, edges_of, ends_of
+from fedsched.model.constraints.dependencies import Dependencies, End, Kind, conditions_of, edges_of, ends_of
 from fedsched.model.constraints.feedback import followers_of, submits_after
 from fedsched.model.jobs.alternatives import present_shapes
 from fedsched.model.jobs.shaping import with_shapes
 from fedsched.model.power.power_cap import is_capped
+from fedsched.model.schedule.lost import LostRuns, no_runs
 from fedsched.model.schedule.schedule import Schedule
 from fedsched.optimize.baselines import bound_on, measured, rows_of, yardsticks
 from fedsched.optimize.result import Front, PlannedQueue, Result
@@ -86,11 +87,14 @@ def last_submit(workload: Workload, rows: Ints, earliest: float) -> float:
 
 
 class Before:
-    """The jobs of earlier packages, with the times at which each started and ended: NaN if it did not."""
+    """The jobs of earlier packages, with the times at which each started and ended: NaN if it did not.
 
-    def __init__(self, workload: Workload, reading: Reading, start: Floats, finish: Floats) -> None:
+    `lost` are their runs that downtimes have ended so far.
+    """
+
+    def __init__(self, workload: Workload, reading: Reading, start: Floats, finish: Floats, lost: LostRuns) -> None:
         self.workload = workload  # jobs of earlier packages have the shapes that their plans chose
-        self._start, self._finish = start, finish
+        self._start, self._finish, self.lost = start, finish, lost
         self._ends, self._edges = ends_of(workload, reading), edges_of(workload)
         self._following = followers_of(workload)[0].size  # these edges come last
         self._gone = np.full(len(workload), np.inf) if workload.cancel_at is None else workload.cancel_at.times
@@ -106,7 +110,8 @@ class Before:
         submit = workload.submit.copy()
         begin = np.zeros(len(workload)) if workload.begin is None else workload.begin.begin.copy()
         hopeless = np.zeros(begin.size, dtype=np.bool_)
-        mine = np.isin(self._edges.job, fresh) & ~np.isin(self._edges.on, rows)
+        begun = (self._edges.kind == Kind.AFTER) & np.isin(self._edges.on, self.lost.job)  # and again, perhaps
+        mine = np.isin(self._edges.job, fresh) & (begun | ~np.isin(self._edges.on, rows))
         ties = self._edges.job.size - self._following
         for nth in np.flatnonzero(mine).tolist():
             job, on, kind, lag = (column[nth] for column in self._edges)
@@ -119,17 +124,34 @@ class Before:
                 hopeless[job] |= moment > self._gone[job]  # it had left before its user would have submitted it
         rows = rows[~hopeless[rows]]
         part = workload.take(rows)
+        if begun[mine].any():
+            part = replace(part, after=_without_starts(part, workload.id[self.lost.job]))
         return (replace(part, begin=begin[rows], submit=submit[rows]) if mine.any() and rows.size else part), rows
 
     def _moment(self, on: int, kind: Kind) -> float:
         # When the condition of the wait held; NaN if it never can.
         ran, ended = not np.isnan(self._start[on]), float(self._finish[on])
+        lost = self.lost.job == on
         if kind is Kind.AFTER:
-            return float(self._start[on])
+            return float(np.fmin.reduce([self._start[on], *self.lost.start[lost]]))
+        if (killed := lost & ~self.lost.requeued).any():
+            return float("nan") if kind is Kind.AFTEROK else float(self.lost.end[killed][0])
         if not ran:
             gone = float(self._gone[on])
             return gone if kind not in WANTED and gone < np.inf else float("nan")
         return ended if kind not in WANTED or self._ends[on] == WANTED[kind] else float("nan")
+
+
+def _without_starts(workload: Workload, begun: Ints) -> Dependencies | None:
+    """Return the dependencies of the jobs without conditions on the starts of the jobs with these ids."""
+    texts = [] if workload.after is None else workload.after.texts.tolist()
+    return Dependencies.of(
+        [
+            ",".join(str(one) for one in conditions_of(text) if one.kind is not Kind.AFTER or one.on not in begun)
+            for text in texts
+        ],
+        workload.id[: len(texts)],
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -201,7 +223,8 @@ def optimize_in_packages(
     A budget in seconds is the whole call's: each package gets an equal share of what is left when it begins. If its
     share is below 0.02 s, it gets its jobs in the order of arrival.
 
-    A package is searched from the moment when the last job of the package before starts or leaves. With
+    A package is searched from the moment when the last job of the packages before starts or leaves, again after each
+    run that it loses to a downtime. With
     submits="keep" this is not before the package's own last submit (of jobs that do not follow others). Jobs that
     still run then continue beside it. Jobs that follow others are assigned to packages by their recorded submits.
     Each package takes the order, caps, shapes and delays of its own jobs from the plans `initial`. Raise
@@ -216,6 +239,7 @@ def optimize_in_packages(
     counts = np.zeros((jobs, len(cluster.groups)), dtype=np.int64)
     done: list[Ended] = []
     history: list[Moment] = []
+    lost: list[LostRuns] = []
     used: list[tuple[Schedule, Ints]] = []  # schedules of packages, and the rows of the jobs that began there
     now, running, still = t0, whole.running, np.zeros(0, dtype=np.int64)
     waiting = whole.truth.problem.arrival
@@ -226,10 +250,11 @@ def optimize_in_packages(
         alone = _run_without_waiting(whole, still).advance(until=now)
         start[still], finish[still], counts[still] = alone.state.start, alone.state.finish, alone.state.counts
         used.append((alone.schedule(), still))
+        lost.append(_lost_by(now, used[-1][0], still))
         running, still = _running_at(now, alone, still)
     packages = [waiting[begin : begin + package] for begin in range(0, len(waiting), package)]
     refuse_links_across(workload, packages)
-    ahead = Before(workload, whole.reading, start, finish)
+    ahead = Before(workload, whole.reading, start, finish, _joined(lost, len(cluster.groups)))
     measures = yardsticks(whole, search.baselines, clock, search.say)
     if measures.bounds is not None and whole.truth is whole:
         refuse_unreachable(latest, measures.bounds.makespan)
@@ -294,17 +319,23 @@ def optimize_in_packages(
                 elif not early:
                     saved.end_package(ended.state())
             if early or ended.row is None or number == len(packages):
+                if ended.row is not None:
+                    lost.append(_lost_by(math.inf, best, rows))
                 reason = ended.stop_reason
                 break
-            now = last_submit(workload, packages[number], max(now, _when_all_left(best, rows.size - len(still))))
+            now = last_submit(workload, packages[number], max(now, _when_all_left(best)))
+            lost.append(_lost_by(now, best, rows))
+            ahead.lost = _joined(lost, len(cluster.groups))
             running, still = _running_at(now, problem.truth.started(ended.row).advance(until=now), rows)
             beside = max(beside, clock.elapsed - begun - searched) if number > first else 0.0  # the first one loads
     cut = len(done) < len(packages) or any(one.row is None for one in done)
     missing = 0 if cut else whole.truth.missed(finish)
     gone_at = np.full(jobs, np.inf) if workload.cancel_at is None else workload.cancel_at.times
-    gone = np.isnan(start) & (gone_at < np.inf)
-    left = workload.id[np.isnan(start) & ~gone]
-    submit = submits_after(workload, np.where(gone, gone_at, finish), gone)
+    lost_runs, over = _joined(lost, len(cluster.groups)), finish.copy()
+    over[lost_runs.killed] = lost_runs.end[~lost_runs.requeued]
+    gone = np.isnan(start) & np.isnan(over) & (gone_at < np.inf)
+    left = workload.id[np.isnan(start) & np.isnan(over) & ~gone]
+    submit = submits_after(workload, np.where(gone, gone_at, over), gone)
     schedule = Schedule(
         workload=ahead.workload if workload.feedback is None else replace(ahead.workload, submit=submit),
         federation=cluster,
@@ -314,6 +345,7 @@ def optimize_in_packages(
         t0=t0,
         reading=search.settings.reading,
         delays=delays,
+        lost=lost_runs,
         policy=f"{search.info.title} in packages of {package}",
         notes=(
             *((f"interrupted in package {len(done)} of {len(packages)}",) if cut else ()),
@@ -370,15 +402,23 @@ def on_shared_nodes(
     return shared_schedule(schedule, sharing, parts)
 
 
-def _when_all_left(schedule: Schedule, fresh: int) -> float:
-    """Return the time at which the last of a package's jobs starts or is cancelled; −inf if none does.
+def _lost_by(time: float, schedule: Schedule, rows: Ints) -> LostRuns:
+    """Return the runs that downtimes end by a time; `rows` are the jobs of the schedule among all jobs."""
+    lost, kept = schedule.lost, schedule.lost.end <= time
+    return LostRuns(rows[lost.job[kept]], lost.start[kept], lost.end[kept], lost.counts[kept], lost.requeued[kept])
 
-    The package's jobs are the last `fresh` rows of the schedule.
-    """
+
+def _joined(lost: Sequence[LostRuns], groups: int) -> LostRuns:
+    """Return the lost runs of all packages so far."""
+    return LostRuns(*(np.concatenate(columns) for columns in zip(no_runs(groups), *lost, strict=True)))
+
+
+def _when_all_left(schedule: Schedule) -> float:
+    """Return the time at which the last of the jobs starts, for the last time, or is cancelled; −inf if none does."""
     times, gone = schedule.start.copy(), schedule.cancelled
     if schedule.workload.cancel_at is not None:
         times[gone] = schedule.workload.cancel_at.times[gone]
-    return float(np.nanmax(times[times.size - fresh :], initial=-np.inf))
+    return float(np.nanmax(np.append(times, schedule.lost.start), initial=-np.inf))  # killed ones have no start
 
 
 def part_of_plan(whole: SearchProblem, row: Ints, problem: SearchProblem, rows: Ints) -> Ints:

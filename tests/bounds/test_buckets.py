@@ -17,9 +17,10 @@ from fedsched.bounds.cost import prices
 from fedsched.bounds.cost.buckets import Prices, Scarce, Starts, proven
 from fedsched.bounds.cost.charges import CHARGES, is_useful
 from fedsched.bounds.cost.prices import find_prices
+from fedsched.bounds.lower.longest_paths import sure_starts
 from fedsched.bounds.lower.lower_bounds import bounds_of_relaxation
 from fedsched.bounds.lower.relaxation import relax
-from fedsched.core.errors import IncompatibleError
+from fedsched.core.errors import InfeasibleError
 from fedsched.engine.pack.node_caps import caps_table
 from fedsched.engine.pack.problem import pack
 from fedsched.generate import lublin
@@ -184,12 +185,18 @@ def test_no_run_is_longer_than_the_relaxation_says(saturation: str) -> None:
     assert stretched > 5
 
 
-def test_what_runs_already_is_bounded_by_what_is_left_of_it() -> None:
-    """From many instants of many runs on, contention included, no metric of the rest is below its bound."""
-    looked = 0
-    for seed in range(tries(40, 6)):
+@pytest.mark.parametrize("taking", [False, True])
+def test_what_runs_already_is_bounded_by_what_is_left_of_it(taking: bool) -> None:
+    """From many instants of many runs on, contention included, no metric of the rest is below its bound.
+
+    Where downtimes take nodes from what runs, the others bound the rest, if there are any.
+    """
+    looked, few = 0, 20 if taking else 1  # downtimes that take nodes are rare
+    for seed in range(tries(40 * few, 6 * few)):
         scenario = strategies.random_scenario(seed, placement="powerful", epoch=seed % 2 == 1)
-        scenario = scenario.for_bounds().without_victims()
+        scenario = scenario.for_bounds() if taking else scenario.for_bounds().without_victims()
+        if taking and not any(one.on_running != "wait" for one in scenario.machine.closures):
+            continue
         workload, federation, _ = strategies.to_package(
             [replace(job, caps=None) for job in scenario.jobs], scenario.machine
         )
@@ -202,8 +209,12 @@ def test_what_runs_already_is_bounded_by_what_is_left_of_it() -> None:
             part, running = workload.take(rows), state.renumbered(rows)
             if not running.rows.size:
                 continue
+            if taking and not any(running.time < one.begin for one in federation.calendar if one.on_running != "wait"):
+                continue
             made = fs.simulate(part, federation, rules, running=running).metrics().as_dict()
             problem = pack(part, federation, reading=CLAIRVOYANT, t0=running.time, running=running.rows.tolist())
+            if taking and not np.setdiff1d(sure_starts(problem), running.rows).size:
+                continue
             relaxation = relax(problem, caps_table(part, federation), part.id, runtime=problem.runtime, running=running)
             bounds = bounds_of_relaxation(relaxation, method="auto" if seed % 8 < 2 else "lp")
             for name, value in made.items():
@@ -224,18 +235,26 @@ def test_a_job_that_is_nearly_done_bounds_nothing() -> None:
     assert bounds.of("mean_wait") == pytest.approx(995 / 2, rel=1e-5)
 
 
-def test_running_jobs_that_may_lose_their_nodes_have_no_bounds() -> None:
-    """The error names the downtimes that take them; without one there are bounds."""
+def test_running_jobs_that_may_lose_their_nodes_are_left_out_of_bounds() -> None:
+    """The other job alone, as if the nodes were free; it may follow one that restarts and then ends sooner."""
     workload, federation = fs.Workload(submit=[0, 5], tasks=[4, 4], runtime=[1000, 20]), fs.Federation.homogeneous(4)
     running = prepare(workload, federation, "fcfs").advance(until=1.0).running()
     taking = fs.Downtime(federation.clusters[0].name, 50.0, 60.0, kind="outage", on_running="requeue")
     limits = caps_table(workload, federation)
     plain = pack(workload, federation, reading=CLAIRVOYANT, t0=running.time, running=[0])
-    relax(plain, limits, workload.id, runtime=plain.runtime, running=running)
+    kept = relax(plain, limits, workload.id, runtime=plain.runtime, running=running)
+    assert bounds_of_relaxation(kept).makespan == pytest.approx(1020.0)
     closing = replace(federation, calendar=(taking,))
-    problem = pack(workload, closing, reading=CLAIRVOYANT, t0=running.time, running=[0])
-    with pytest.raises(IncompatibleError, match="does not support downtimes that take nodes from running jobs"):
-        relax(problem, limits, workload.id, runtime=problem.runtime, running=running)
+    for jobs in (workload, replace(workload, after=["", "afterok:1"])):
+        problem = pack(jobs, closing, reading=CLAIRVOYANT, t0=running.time, running=[0])
+        found = relax(problem, limits, jobs.id, runtime=problem.runtime, running=running)
+        bounds = bounds_of_relaxation(found)
+        assert bounds.makespan == pytest.approx(5.0 + 20.0)
+        assert np.isnan(bounds.of("mean_wait"))
+        assert bounds.flow == pytest.approx(20.0)
+    alone = pack(workload.take([0]), closing, reading=CLAIRVOYANT, t0=running.time, running=[0])
+    with pytest.raises(InfeasibleError, match="runs already and may lose its nodes: nothing is proven"):
+        relax(alone, caps_table(workload.take([0]), closing), workload.id[:1], runtime=alone.runtime, running=running)
 
 
 def test_pools_are_scarce_too() -> None:

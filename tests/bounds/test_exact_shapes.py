@@ -7,7 +7,6 @@ import math
 import random
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from reference import brute, naive
 from support import strategies
@@ -16,7 +15,6 @@ from support.tiers import tries
 
 import fedsched as fs
 from fedsched.bounds import exact, exact_front
-from fedsched.core.errors import IncompatibleError
 
 pytestmark = [pytest.mark.needs("ortools"), pytest.mark.slow]  # the solver's time, whatever is compiled
 
@@ -35,12 +33,18 @@ def in_all_shapes(jobs: list[naive.Job]) -> list[list[naive.Job]]:
     return [list(some) for some in itertools.product(*each)]
 
 
+def are_within_limits(jobs: list[naive.Job], machine: naive.Machine) -> bool:
+    """Return whether no job is over a limit by itself."""
+    limited = naive.limiting(machine, jobs)
+    return not any(naive.over_limit(limited, jobs, j, []) for j in range(len(jobs)))
+
+
 def cases(number: int) -> list[tuple[list[naive.Job], naive.Machine, list[list[naive.Job]]]]:
     """Return tiny problems of jobs with several shapes, with all else that the exact model takes."""
     found = []
     for seed in itertools.count():
         drawn = strategies.random_scenario(seed, max_jobs=3, restless=True, alternatives="fixed").with_breaks()
-        scenario = replace(drawn.without_watts().without_limits(), settings=drawn.settings)
+        scenario = drawn.without_watts()
         jobs = [replace(job, bandwidth=0.0, estimate=job.runtime, follows=None) for job in scenario.jobs]
         rng = random.Random(seed)
         for j, job in enumerate(jobs):
@@ -57,6 +61,7 @@ def cases(number: int) -> list[tuple[list[naive.Job], naive.Machine, list[list[n
             continue
         chosen = in_all_shapes(jobs)
         chosen = [some for some in chosen if all(job.tasks <= sum(own) for job, own in zip(some, caps, strict=True))]
+        chosen = [some for some in chosen if are_within_limits(some, scenario.machine)]
         ways = sum(
             math.factorial(len(some))
             * math.prod(len(brute.spreads(job, own)) for job, own in zip(some, caps, strict=True))
@@ -74,7 +79,7 @@ def test_no_schedule_in_any_shapes_is_better() -> None:
     proven = asked = moved = 0
     for jobs, machine, chosen in cases(tries(60)):
         workload, federation, caps = strategies.to_package(jobs, machine)
-        answers = [brute.best_of_all(some, machine) for some in chosen]
+        answers = [brute.best_of_all(some, naive.limiting(machine, some)) for some in chosen]
         fewest = min(out for out, _ in answers)
         for objective, weights in OBJECTIVES.items():
             own = weights if objective == "weighted" else None
@@ -112,6 +117,25 @@ def test_the_best_shapes_by_hand() -> None:
     assert front.points[0, 0] == 12.0
 
 
+def test_limits_and_ends_of_shapes_by_hand() -> None:
+    """Three nodes of a user: side by side on two and one, or one after the other; a shape that is killed is none."""
+    jobs = fs.Workload(
+        submit=[0.0] * 2, tasks=[2, 2], runtime=[10.0, 10.0], user=[1, 1], alternatives={1: "2x10|4x1", 2: "2x10|1x14"}
+    )
+    eight = fs.Federation.homogeneous(8)
+    assert exact(jobs, eight, seconds=PATIENCE, **FREE).value == 10.0
+    for nodes, value in ((4, 10.0), (3, 14.0), (2, 20.0)):
+        limited = replace(eight, limits=(fs.Limit("user", nodes=nodes),))
+        answer = exact(jobs, limited, seconds=PATIENCE, **FREE)
+        answer.schedule.verify()
+        assert (answer.status, answer.value) == ("optimal", value)
+    chained = replace(jobs, after=["", "afterok:1"], alternatives={1: "2x10|4x2/1", 2: "2x10|1x14"})
+    answer = exact(chained, eight, kill_at_estimate=True, seconds=PATIENCE, **FREE)
+    assert (answer.status, answer.value) == ("optimal", 20.0)
+    free = replace(chained, after=["", "after:1"])
+    assert exact(free, eight, kill_at_estimate=True, seconds=PATIENCE, **FREE).value == 10.0
+
+
 def test_gears_are_chosen_with_shapes() -> None:
     """The slow gear of a job draws little; whether it pays is decided by what idles meanwhile."""
     group = fs.NodeGroup(1, 1.0, 100.0, 10.0, gears=((0.5, 30.0),))
@@ -121,14 +145,3 @@ def test_gears_are_chosen_with_shapes() -> None:
     assert thrifty.schedule.makespan == 20.0
     hurried = exact(jobs, fs.Cluster("a", (group,)), seconds=PATIENCE, **FREE)
     assert (hurried.value, hurried.schedule.energy) == (10.0, 1000.0)
-
-
-def test_limits_of_nodes_do_not_go_with_shapes() -> None:
-    """They change with the shapes; limits of jobs do not."""
-    jobs = fs.Workload(submit=[0.0] * 2, tasks=[2, 2], runtime=[4.0] * 2, user=[1, 1], alternatives={1: "2x4|1x6"})
-    machine = fs.Federation.homogeneous(4)
-    with pytest.raises(IncompatibleError, match="alternatives='free' does not support limits of nodes or CPUs"):
-        exact(jobs, replace(machine, limits=(fs.Limit("user", nodes=2),)), **FREE)
-    answer = exact(jobs, replace(machine, limits=(fs.Limit("user", jobs=1),)), seconds=PATIENCE, **FREE)
-    assert (answer.status, answer.value) == ("optimal", 8.0)
-    assert np.isfinite(answer.schedule.start).all()

@@ -327,14 +327,14 @@ PLACES: dict[str, Callable[[Case, Path], None]] = {
 }
 
 # The places of the table of what goes with what (engine/compatibility.py) that each of these stands for.
-ON_WHOLE_NODES = ("boots", "power caps", "shapes at submit")
+ON_WHOLE_NODES = ("boots", "power caps")
 AT: dict[str, tuple[str, ...]] = {
     **{rule: (f"dispatch {rule}", *ON_WHOLE_NODES) for rule in RULES},
     **{f"{rule}, sequential": (f"dispatch {rule}", *ON_WHOLE_NODES) for rule in RULES},
     **dict.fromkeys(LISTS, ("dispatch local", "boots")),
     "rolling": ("rolling", *ON_WHOLE_NODES),
     **dict.fromkeys(("ga", "as submitted", "compare"), ("optimize", *ON_WHOLE_NODES)),
-    "packages": ("packages", "optimize", *ON_WHOLE_NODES),
+    "packages": ("optimize", *ON_WHOLE_NODES),
     "command line": (*ON_WHOLE_NODES, "bounds", "optimize"),
     "slurm": ("slurm", "slurm with limits"),
     "shared nodes": ("shared nodes",),

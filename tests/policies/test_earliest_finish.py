@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from engine.test_against_naive import assert_same, run_engine
 from support import strategies
 from support.tiers import tries
 
@@ -14,7 +16,7 @@ import fedsched as fs
 from fedsched.bounds import lower_bounds
 from fedsched.comparison.entrants import PolicyEntrant, bounds_on
 from fedsched.comparison.instances import Budget, Instance
-from fedsched.core.errors import IncompatibleError
+from fedsched.core.errors import IncompatibleError, InfeasibleError
 from fedsched.model.jobs.alternatives import present_shapes
 from fedsched.optimize.rolling import Rolling
 from fedsched.simulate import prepare
@@ -193,6 +195,10 @@ def test_bounds_hold_whichever_shape_jobs_take() -> None:
         if not schedule.complete:
             continue
         found = schedule.metrics()
+        if "ends" in strategies.by_shapes(scenario):
+            with pytest.raises(IncompatibleError, match="start only if another is killed"):
+                lower_bounds(workload, federation, reading=schedule.reading)
+            continue
         bounds = lower_bounds(workload, federation, reading=schedule.reading, knowledge="runtime")
         for name in ("makespan", "mean_wait", "mean_response", "energy"):
             assert bounds.of(name) <= getattr(found, name) * (1 + 1e-9) + 1e-9, (seed, name)
@@ -227,11 +233,73 @@ def test_a_long_queue_is_as_a_short_one() -> None:
         np.testing.assert_array_equal(schedule.start, plain.start)
 
 
-def test_list_heuristics_refuse_limits_of_nodes_as_other_policies_do() -> None:
-    """Nodes change with the shapes that they choose; jobs behind others run if none is killed, or none has a choice."""
+@pytest.mark.parametrize("decided", ["limits", "ends"])
+def test_limits_and_ends_go_by_the_shapes_that_jobs_take(decided: str) -> None:
+    """Engine, reference and check agree where shapes decide what jobs take of limits, or which others may start."""
+    checked = changed = 0
+    for seed in itertools.count(500):
+        scenario = strategies.random_scenario(seed, restless=True, alternatives=RULE, kill_at_estimate=True)
+        if decided not in strategies.by_shapes(scenario):
+            continue
+        assert_same(scenario)
+        schedule = run_engine(scenario)
+        schedule.verify(caps=strategies.to_package(scenario.jobs, scenario.machine)[2], claimed=schedule.metrics())
+        changed += present_shapes(schedule.workload).any()
+        checked += 1
+        if checked == tries(60, 6):
+            break
+    assert changed > tries(60, 6) // 3
+
+
+def test_a_shape_over_the_users_limit_is_not_chosen() -> None:
+    """Under four nodes it takes four and waits for none; under three it keeps two, and the third job waits for it."""
+    jobs = fs.Workload(
+        submit=[0.0, 0.0, 0.0], tasks=[2, 1, 1], runtime=[10.0, 3.0, 3.0], user=[1, 2, 1], alternatives={1: "2x10|4x4"}
+    )
+    eight = fs.Federation.homogeneous(8)
+    for nodes, tasks, start in ((4, 4, 4.0), (3, 2, 0.0), (2, 2, 10.0)):
+        limited = replace(eight, limits=(fs.Limit("user", nodes=nodes),))
+        schedule = fs.simulate(jobs, limited, "greedy", alternatives=RULE)
+        schedule.verify(claimed=schedule.metrics())
+        assert (schedule.workload.tasks[0], schedule.start[2]) == (tasks, start)
+
+
+def test_whether_others_start_is_known_when_a_shape_is_taken() -> None:
+    """On four nodes the first is killed at 5, and the second never starts; on two it ends well. Bounds cannot know."""
+    jobs = fs.Workload(
+        submit=[0.0, 0.0, 0.0], tasks=[2, 1, 1], runtime=[10.0, 3.0, 3.0], estimate=[12.0, 3.0, 3.0],
+        after=["", "afterok:1", "afternotok:1"], alternatives={1: "2x10/12|4x8/5"},
+    )  # fmt: skip
+    three = fs.Federation.homogeneous(3)
+    for machine, tasks, starts in ((FOUR, 4, [0.0, np.nan, 5.0]), (three, 2, [0.0, 10.0, np.nan])):
+        schedule = fs.simulate(jobs, machine, "easy", alternatives=RULE, kill_at_estimate=True)
+        schedule.verify(claimed=schedule.metrics())
+        assert schedule.workload.tasks[0] == tasks
+        np.testing.assert_array_equal(schedule.start, starts)
+        assert schedule.complete
+    with pytest.raises(IncompatibleError, match=r"jobs that wait for job 1\): which jobs start, .* depends on"):
+        lower_bounds(jobs, FOUR, alternatives=RULE, kill_at_estimate=True)
+    found = lower_bounds(jobs, FOUR, alternatives="free", kill_at_estimate=True, knowledge="runtime")
+    assert found.makespan == pytest.approx(13.0)  # plans take the shape in which the second may start
+
+
+def test_limits_of_uneven_jobs_that_their_placement_decides_are_refused() -> None:
+    """Eight tasks take two nodes of four, or four of two: over the limit of three only where they are put so."""
+    groups = tuple(fs.NodeGroup(4, resources={"cpu": cpus}) for cpus in (4, 2))
+    limit = fs.Limit("user", nodes=3)
+    machine = fs.Federation((fs.Cluster("A", groups),), limits=(limit,))
+    jobs = fs.Workload(submit=[0.0], tasks=[4], runtime=[9.0], user=[1], layout={"exclusive": 1},
+                       alternatives={1: "4x9|8x5"})  # fmt: skip
+    with pytest.raises(InfeasibleError, match="the limit of user '1' depends on the jobs' shapes"):
+        fs.simulate(jobs, machine, "easy", alternatives=RULE)
+    roomy = replace(machine, limits=(replace(limit, nodes=4),))
+    assert shapes(jobs, "easy", roomy) == [2]
+
+
+def test_list_heuristics_take_limits_of_nodes_as_other_policies_do() -> None:
+    """Whatever shapes they choose, limits hold; jobs behind others run if these end so."""
     limited = fs.Federation(FOUR.clusters, limits=(fs.Limit("user", nodes=4),))
-    with pytest.raises(IncompatibleError, match=r"does not support limits of nodes or CPUs \(nodes\)"):
-        fs.simulate(LINE, limited, "mct", alternatives=RULE)
+    assert shapes(LINE, "mct", limited) == shapes(LINE, "mct")
     behind = replace(LINE, after=["", "afterok:1", ""])
     fs.simulate(behind, FOUR, "easy", alternatives=RULE).verify()
     plain = replace(LINE, alternatives=None)

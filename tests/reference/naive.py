@@ -808,6 +808,11 @@ def of_these(limit: Limit, jobs: Sequence[Job]) -> Limit:
     return replace(limit, parts={j: part_of(jobs[j], limit.about[2]) for j in limit.parts})
 
 
+def limiting(machine: Machine, jobs: Sequence[Job]) -> Machine:
+    """Return the machine with limits of jobs in their shapes."""
+    return replace(machine, limits=tuple(of_these(limit, jobs) for limit in machine.limits))
+
+
 # ------------------------------------------------------------------------------------ jobs that wait for jobs
 
 
@@ -860,15 +865,21 @@ def end_of(job: Job, kill_at_estimate: bool) -> str:
 
 
 def never_start(
-    jobs: Sequence[Job], kill_at_estimate: bool, deadly: bool = False, missed: AbstractSet[int] = frozenset()
+    jobs: Sequence[Job],
+    kill_at_estimate: bool,
+    deadly: bool = False,
+    missed: AbstractSet[int] = frozenset(),
+    in_any_shape: bool = False,
 ) -> set[int]:
     """Return the jobs that have a condition which cannot hold (reading 35); where closures kill, any may end badly.
 
-    Those who `missed` their reservation never end (reading 46).
+    Those who `missed` their reservation never end (reading 46). Where shapes are still to be chosen, a job may end as
+    it does in any of them (reading 52).
     """
 
-    def ends(job: Job) -> str:
-        return end_of(job, kill_at_estimate)
+    def ends(job: Job) -> set[str]:
+        shapes = range(len(job.alternatives)) if in_any_shape else ()
+        return {end_of(one, kill_at_estimate) for one in [*(in_shape(job, which) for which in shapes)] or [job]}
 
     hopeless: set[int] = set()
     while True:
@@ -878,8 +889,8 @@ def never_start(
             if jobs[j].cancel_at == math.inf  # else it comes to an end in any case (reading 44)
             for kind, on, _ in conditions(jobs, j)
             if on in hopeless | missed
-            or (kind == "afterok" and ends(jobs[on]) != "well")
-            or (kind == "afternotok" and ends(jobs[on]) != "badly" and not deadly)
+            or (kind == "afterok" and "well" not in ends(jobs[on]))
+            or (kind == "afternotok" and "badly" not in ends(jobs[on]) and not deadly)
         }
         if more <= hopeless:
             return hopeless
@@ -946,7 +957,7 @@ class Simulation:
             (j for j in range(len(jobs)) if j not in already), key=lambda j: (jobs[j].submit, jobs[j].id, j)
         )
         deadly = any(closure.on_running == "kill" and closure.begin > t0 for closure in machine.closures)
-        self.hopeless = never_start(jobs, kill_at_estimate, deadly)
+        self.hopeless = never_start(jobs, kill_at_estimate, deadly, in_any_shape=shapes_on_the_way)
         self.arrivals = [j for j in self.arrivals if j not in self.hopeless]
         self.held = [j for j in self.arrivals if jobs[j].follows is not None]  # submitted, or to be so by an end
         self.arrivals = [j for j in self.arrivals if jobs[j].follows is None]
@@ -990,7 +1001,8 @@ class Simulation:
                 self.watch(self)
         some_are_cancelled = any(job.cancel_at < math.inf for job in self.jobs)  # then others may wait for ever
         never = self.machine.closures or self.machine.caps
-        if (self.queue or self.held) and not never and not some_are_cancelled:
+        killed = self.kill and self.shapes_on_the_way and not self.queue  # whoever waits for another end than came
+        if (self.queue or self.held) and not never and not some_are_cancelled and not killed:
             raise RuntimeError(f"Jobs {[self.jobs[j].id for j in self.queue + self.held]} never started.")
         apart = [replace(job, follows=None) for job in self.jobs]
         ended = {record.job: record for record in self.done}
@@ -1413,6 +1425,7 @@ class Simulation:
             self.held.remove(j)
             if self.away.pop(j, None) is None and self.shapes_on_the_way and self.jobs[j].alternatives:
                 self.jobs[j] = self.in_its_first_to_end(j)
+                self.machine = limiting(self.machine, self.jobs)
             self.queue.append(j)
 
     def in_its_first_to_end(self, j: int) -> Job:
@@ -1426,7 +1439,8 @@ class Simulation:
         best, chosen = (math.inf, math.inf), asked
         for which, (tasks, *_) in enumerate(asked.alternatives):
             self.jobs[j] = in_shape(asked, which)
-            if not feasible(self.jobs[j], self.machine, self.placement):
+            alone = over_limit(limiting(self.machine, self.jobs), self.jobs, j, [])
+            if alone or not feasible(self.jobs[j], self.machine, self.placement):
                 continue
             planned = self.plan(j, plans)
             if planned is not None and (planned.end, tasks * (planned.end - planned.start)) < best:
@@ -1953,7 +1967,7 @@ def simulate(
     if same_time not in ("batch", "sequential") or saturation not in SATURATION:
         raise ValueError(f"same_time={same_time!r}, saturation={saturation!r}.")
     jobs = [shaped(on_whole_nodes(job, machine), alternatives) for job in jobs]
-    machine = replace(machine, limits=tuple(of_these(limit, jobs) for limit in machine.limits))
+    machine = limiting(machine, jobs)
     already = {record.job for record in running}
     for j, job in enumerate(jobs):
         if (j not in already and not feasible(job, machine, placement)) or too_many_nodes(machine, jobs, j, placement):

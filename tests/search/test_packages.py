@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -182,6 +183,59 @@ def random_call(seed: int) -> tuple[fs.Workload, fs.Federation, dict[str, Any]]:
     signal = fs.Signal((0.0, 5.0, 12.0), (400.0, 100.0, 300.0), "g/kWh", until=20.0, beyond="repeat")
     federation = replace(federation, clusters=clusters, calendar=calendar, signals=(*federation.signals, signal))
     return replace(workload, slack=slack), federation, {"saturation": scenario.settings.saturation}
+
+
+def random_losses(seed: int) -> tuple[fs.Workload, fs.Federation] | None:
+    """Return jobs on a machine of which downtimes take nodes from what runs; None where none does."""
+    scenario = strategies.random_scenario(seed, placement="fastest", max_jobs=9, kill_at_estimate=False, restless=True)
+    scenario = scenario.as_chosen().without_reservations()
+    workload, federation, _ = strategies.to_package(scenario.jobs, scenario.machine)
+    return (workload, federation) if any(one.on_running != "wait" for one in federation.calendar) else None
+
+
+def test_downtimes_take_nodes_from_jobs_of_any_package() -> None:
+    """Jobs that lose their nodes start again before the next package, or in its plan, or are killed: all is right."""
+    tried = lost = killed = late = 0
+    for seed in itertools.count(3000):
+        if (drawn := random_losses(seed)) is None:
+            continue
+        jobs, machine = drawn
+        words = GIVEN | {"objectives": "flow", "evaluations": 12, "seed": seed, "package": 1 + seed % 3}
+        try:
+            found = fs.optimize(jobs, machine, submits=("now", "keep")[seed % 2], **words)
+        except InfeasibleError:
+            continue
+        schedule = found.best()
+        schedule.verify(claimed=schedule.metrics())
+        assert schedule.complete or found.front.missing
+        lost, killed = lost + schedule.lost.runs, killed + schedule.lost.killed.size
+        late += bool(schedule.lost.runs and np.nanmax(schedule.start, initial=0.0) > schedule.lost.end.min())
+        tried += 1
+        if tried == tries(120, 30):
+            break
+    assert lost > tried // 5
+    assert killed > 0
+    assert late > 0
+
+
+def test_jobs_behind_lost_runs_start_as_these_end() -> None:
+    """At 5 an outage takes both nodes: later packages know of the first start before it, and of the bad end."""
+    site = fs.Federation.homogeneous(2)
+    taking = fs.Downtime(site.clusters[0].name, 5.0, 8.0, kind="outage", on_running="requeue")
+    jobs = fs.Workload(
+        submit=[0.0] * 5, tasks=[2, 1, 1, 1, 1], runtime=[9.0, 1.0, 1.0, 1.0, 1.0],
+        after=["", "after:1+20s", "afterany:1+3s", "afternotok:1", "afterok:1+4s"],
+    )  # fmt: skip
+    words = GIVEN | {"objectives": "flow", "evaluations": 5, "package": 1, "method": "ga"}
+    for how, starts in (
+        ("requeue", [8.0, 20.0, 20.0, np.nan, 21.0]),
+        ("kill", [np.nan, 20.0, 20.0, 21.0, np.nan]),
+    ):
+        machine = replace(site, calendar=(replace(taking, on_running=how),))
+        schedule = fs.optimize(jobs, machine, **words).best()
+        schedule.verify(claimed=schedule.metrics())
+        assert schedule.lost.end.tolist() == [5.0]
+        np.testing.assert_array_equal(schedule.start, starts)
 
 
 def test_one_package_of_all_jobs_is_the_search_of_all_jobs() -> None:

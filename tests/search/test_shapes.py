@@ -15,6 +15,7 @@ from support.tiers import tries
 import fedsched as fs
 from fedsched.bounds import exact, lower_bounds
 from fedsched.core.errors import InfeasibleError, TraceError
+from fedsched.engine.pack.choices import possible_shapes
 from fedsched.model.jobs.alternatives import present_shapes
 from fedsched.model.jobs.shaping import with_shapes
 from fedsched.model.schedule.metrics import NAMES, OF_A_SCHEDULE, Column
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 BOTH = Objectives.of(("makespan", "energy"))
 ABLE = [name for name, info in METHODS.items() if info.takes_shapes]
+FREE = fs.Reading(knowledge="runtime", alternatives="free")
 FOUR = fs.Federation.homogeneous(4)
 # Alone in their recorded shapes the first two take 20 s one after the other; two nodes each, and both end at 12 s.
 PAIR = fs.Workload(
@@ -41,17 +43,25 @@ PAIR = fs.Workload(
 )
 
 
-def random_problem(seed: int, *, max_jobs: int = 8, placement: str = "fastest") -> SearchProblem | None:
-    """Return a random small problem whose plans choose shapes; None where no job has several."""
-    scenario = strategies.random_scenario(seed, placement=placement, max_jobs=max_jobs, kill_at_estimate=False)
-    scenario = scenario.foreseen().without_limits()
+def random_problem(
+    seed: int, *, max_jobs: int = 8, placement: str = "fastest", wanted: str = ""
+) -> SearchProblem | None:
+    """Return a random small problem whose plans choose shapes; None where no job has several.
+
+    None also where shapes do not decide what is `wanted`: "limits" or "ends" (`strategies.by_shapes`).
+    """
+    kill = seed % 2 == 1
+    fixed = {"placement": placement, "alternatives": "fixed", "kill_at_estimate": kill}
+    scenario = strategies.random_scenario(seed, max_jobs=max_jobs, **fixed).foreseen()
     jobs = strategies.with_alternatives(scenario.machine, scenario.jobs, placement, random.Random(seed).choice)
     workload, federation, _ = strategies.to_package(jobs, scenario.machine)
-    if workload.alternatives is None:
+    decided = strategies.by_shapes(replace(scenario, jobs=jobs))
+    if workload.alternatives is None or (wanted and wanted not in decided):
         return None
-    return SearchProblem(
-        workload, federation, BOTH, saturation=scenario.settings.saturation, alternatives="free", threads=2
+    reading = fs.Reading(
+        knowledge="runtime", saturation=scenario.settings.saturation, kill_at_estimate=kill, alternatives="free"
     )
+    return SearchProblem(workload, federation, BOTH, reading=reading, threads=2)
 
 
 def some_rows(problem: SearchProblem, count: int, seed: int) -> np.ndarray:
@@ -88,6 +98,28 @@ def test_a_row_is_evaluated_as_it_is_simulated() -> None:
         assert ended.tolist() == [0, 1, 2, 3]
         np.testing.assert_allclose(values, metrics[:, [Column.MAKESPAN, Column.ENERGY]], rtol=1e-12)
     assert others > 20
+
+
+@pytest.mark.parametrize("decided", ["limits", "ends"])
+def test_a_row_knows_limits_and_ends_of_its_shapes(decided: str) -> None:
+    """What jobs take of limits is that of the plan's shapes; jobs that others wait for end as they were recorded."""
+    checked, others = 0, 0
+    for seed in itertools.count(1, 2):  # jobs are killed at their requests
+        if (problem := random_problem(seed, wanted=decided)) is None:
+            continue
+        rows = some_rows(problem, 3, seed)
+        for row, found in zip(rows, problem.metrics(rows), strict=True):
+            schedule = problem.schedule(row)
+            schedule.verify(claimed=schedule.metrics())
+            values = schedule.metrics(users=False)
+            assert found[Column.FLOW] == values.flow
+            assert found[Column.MAKESPAN] == values.makespan
+            assert (schedule.hopeless == problem.simulated("fcfs").hopeless).all()
+            others += int((present_shapes(schedule.workload) != 0).any())
+        checked += 1
+        if checked == tries(60, 6):
+            break
+    assert others > tries(60, 6)
 
 
 def test_children_and_moves_stay_plans() -> None:
@@ -171,10 +203,13 @@ def test_what_the_machine_cannot_hold_is_no_choice() -> None:
     assert problem.alternatives_of(problem.row([0, 1, 2], choices=np.array([1, 0, 0]))).tolist() == [2, 0, 0]
 
 
-def combinations(workload: fs.Workload, federation: fs.Federation) -> list[fs.Workload]:
-    """Return the jobs in all combinations of their shapes."""
-    many = [max(len(workload.alternatives.shapes(row)), 1) for row in range(len(workload))]
-    return [with_shapes(workload, federation, np.array(which)) for which in itertools.product(*map(range, many))]
+def combinations(
+    workload: fs.Workload, federation: fs.Federation, reading: fs.Reading = FREE
+) -> list[fs.Workload]:
+    """Return the jobs in all combinations of the shapes that plans may choose."""
+    possible = possible_shapes(workload, federation, reading=reading)
+    each = np.split(possible.which, possible.first[1:-1])
+    return [with_shapes(workload, federation, np.array(which)) for which in itertools.product(*each)]
 
 
 def test_no_schedule_of_any_shapes_is_below_the_bounds() -> None:
@@ -184,12 +219,13 @@ def test_no_schedule_of_any_shapes_is_below_the_bounds() -> None:
         if (problem := random_problem(seed, max_jobs=4)) is None:
             continue
         workload, federation = problem.workload, problem.federation
-        bounds = lower_bounds(workload, federation, alternatives="free", method="closed" if seed % 2 else "auto")
-        for one in combinations(workload, federation)[:60]:
+        method = "closed" if seed % 4 > 1 else "auto"
+        bounds = lower_bounds(workload, federation, reading=problem.reading, method=method)
+        for one in combinations(workload, federation, problem.reading)[:60]:
             for dispatch in ("greedy", "conservative"):
                 try:
                     rules = fs.Rules(dispatch=dispatch)
-                    schedule = fs.simulate(one, federation, rules, knowledge="runtime", alternatives="free")
+                    schedule = fs.simulate(one, federation, rules, reading=problem.reading)
                 except InfeasibleError:
                     continue
                 looked += 1

@@ -151,7 +151,10 @@ PARTS: dict[str, Callable[[Call], Call]] = {
     "shapes to choose": _shapes("earliest_finish"),
     "shapes by plans": _shapes("free"),
     "shapes at submit": _shapes("earliest_finish"),
-    "killed predecessors": _after(_jobs(after=["", "", "afterok:1", "", "", ""]), _reading(kill_at_estimate=True)),
+    "ends by shapes": _after(
+        _jobs(after=["", "", "afterok:1", "", "", ""], alternatives={1: [(2, 10, 20), (1, 18, 9)]}),
+        _reading(kill_at_estimate=True, alternatives="earliest_finish"),
+    ),
     "sequential instants": _reading(same_time="sequential"),
     "communication": _clusters,
     "finite uplinks": lambda call: _clusters(call, uplink=5.0),

@@ -528,13 +528,15 @@ def with_alternatives(
     return made
 
 
-def able_to_choose(scenario: Scenario) -> Scenario:
-    """Return the scenario with jobs in their recorded shapes where what depends on shapes is settled before [52]."""
-    killed = scenario.settings.kill_at_estimate and any(job.after for job in scenario.jobs)
-    entangled = killed or any(limit.about[2] != "jobs" for limit in scenario.machine.limits)
-    if entangled and scenario.settings.alternatives == "earliest_finish":
-        return replace(scenario, settings=replace(scenario.settings, alternatives="fixed"))
-    return scenario
+def by_shapes(scenario: Scenario) -> set[str]:
+    """Return what the shapes of jobs decide: what they take of limits, and whether others that wait for them start."""
+    jobs = scenario.jobs
+    several = {j for j, job in enumerate(jobs) if len({shape[0] for shape in job.alternatives}) > 1}
+    found = {"limits" for limit in scenario.machine.limits if limit.about[2] != "jobs" and several & limit.parts.keys()}
+    if scenario.settings.kill_at_estimate:
+        awaited = {on for job in jobs for kind, on, _ in job.after if kind in ("afterok", "afternotok")}
+        found |= {"ends" for j in awaited if len({t > limit for _, t, limit in jobs[j].alternatives}) > 1}
+    return found
 
 
 LIMITED = ("user", "account", "array")
@@ -656,7 +658,7 @@ def scenarios(
         jobs = measured(jobs, lambda options: draw(st.sampled_from(options)))
     if draw(st.integers(0, 3)) == 0:
         machine, jobs = in_gears(machine, jobs, lambda options: draw(st.sampled_from(options)))
-    scenario = able_to_choose(Scenario(machine, jobs, replace(chosen, **fixed)))
+    scenario = Scenario(machine, jobs, replace(chosen, **fixed))
     for _ in range(draw(st.sampled_from((0, 0, 1, 2)))):
         late, ended = draw(st.sampled_from(range(len(jobs)))), draw(st.sampled_from(range(len(jobs))))
         scenario = scenario.with_submit(late, scenario.simulate().finish[ended])
@@ -762,7 +764,7 @@ def random_scenario(
         kill_at_estimate=rng.random() < 0.3,
         alternatives=beside.choice(RULES_OF_SHAPES),
     )
-    scenario = able_to_choose(Scenario(machine, jobs, replace(drawn, **fixed)))
+    scenario = Scenario(machine, jobs, replace(drawn, **fixed))
     for _ in range(rng.choice((0, 1, 2))):
         late, ended = rng.randrange(len(jobs)), rng.randrange(len(jobs))
         scenario = scenario.with_submit(late, scenario.simulate().finish[ended])

@@ -469,7 +469,7 @@ def _schedule(
             interval = cp.new_optional_fixed_size_interval_var(starts[j], mode.duration, mode.chosen, f"run{j}.{m}")
             cp.add(starts[j] + mode.duration <= last).only_enforce_if(mode.chosen)
             for stock, uses in zip(stocks, shared, strict=True):
-                used = stock.used(j, mode.counts)
+                used = stock.used(mode.row, mode.counts)
                 if not isinstance(used, int):  # a variable
                     used, of_nodes = cp.new_int_var(0, stock.amount, f"used{j}.{m}"), used
                     cp.add(used == of_nodes).only_enforce_if(mode.chosen)
@@ -528,7 +528,7 @@ def _order_twins(
             relaxation.release[rows].tobytes(),
             bytes(f"{places}", "ascii"),
             relaxation.extra_of_jobs[rows].tobytes(),
-            *(part[j].tobytes() for stock in rules.stocks for part in (stock.need, stock.per_node)),
+            *(part[rows].tobytes() for stock in rules.stocks for part in (stock.need, stock.per_node)),
         )
         if j not in tied:
             twins.setdefault(key, []).append(j)

@@ -49,13 +49,17 @@ class Stock(NamedTuple):
     """An amount that running jobs share besides nodes: a pool, or what a limit lets its jobs use together."""
 
     amount: int
-    need: Ints  # per job, whatever nodes it runs on
-    per_node: Ints  # job × class: what it needs for each node besides; no columns if no stock counts nodes
+    need: Ints  # per row of the relaxation (a job in one shape), whatever nodes it runs on
+    per_node: Ints  # row × class: what it needs for each node besides; no columns if no stock counts nodes
 
-    def used(self, job: int, counts: Sequence[Any]) -> Any:
-        """Return how much of it a job needs on these nodes of each class, which may be variables of a model."""
-        by_nodes = zip(self.per_node[job].tolist(), counts, strict=False)
-        return int(self.need[job]) + sum(each * count for each, count in by_nodes if each)
+    def used(self, row: int, counts: Sequence[Any]) -> Any:
+        """Return how much of it a row needs on these nodes of each class, which may be variables of a model."""
+        by_nodes = zip(self.per_node[row].tolist(), counts, strict=False)
+        return int(self.need[row]) + sum(each * count for each, count in by_nodes if each)
+
+    def of_rows(self, rows: Ints) -> Stock:
+        """Return the stock for these rows alone."""
+        return self._replace(need=self.need[rows], per_node=self.per_node[rows])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,8 +111,11 @@ class ExactRules:
         return (wait for wait in self.waits if wait.job == row)
 
 
-def rules_of(problem: Problem, relaxation: Relaxation, counters: Counters) -> ExactRules:
-    """Return the closures, waits, leaving and held jobs, pools and limits of a problem as ExactRules."""
+def rules_of(problem: Problem, relaxation: Relaxation, counters: Counters, owner: Ints) -> ExactRules:
+    """Return the closures, waits, leaving and held jobs, pools and limits of a problem as ExactRules.
+
+    A row of the relaxation is the job `owner` in one shape; what that takes of limits is an entry of `counters`.
+    """
     if problem.extras is None:
         return ExactRules()
     precedence, held = problem.extras.precedence, problem.extras.holds
@@ -121,7 +128,7 @@ def rules_of(problem: Problem, relaxation: Relaxation, counters: Counters) -> Ex
         tuple(leaves.tolist()) if np.isfinite(leaves).any() else (),
         frozenset([*_barred(precedence), *_too_late(problem, leaves).tolist()]),
         tuple(tuple(spans[begin:end]) for begin, end in pairwise(held.first.tolist())),
-        (*_pools(problem.extras.pools), *_limits(counters, relaxation, problem.submit.size)),
+        (*(one.of_rows(owner) for one in _pools(problem.extras.pools)), *_limits(counters, relaxation, owner.size)),
     )
 
 
@@ -132,13 +139,13 @@ def _pools(pools: Pools) -> Iterator[Stock]:
             yield Stock(amount, pools.need[:, p], none)
 
 
-def _limits(counters: Counters, relaxation: Relaxation, jobs: int) -> Iterator[Stock]:
+def _limits(counters: Counters, relaxation: Relaxation, rows: int) -> Iterator[Stock]:
     # Where an amount depends on the nodes, their groups are classes of their own.
     classes = relaxation.nodes.size
     for c, amount in enumerate(counters.amount.tolist()):
         mine = counters.counter == c
         fixed, by_nodes = mine & (counters.row < 0), mine & (counters.row >= 0)
-        need, per_node = np.zeros(jobs, dtype=np.int64), np.zeros((jobs, classes if by_nodes.any() else 0), np.int64)
+        need, per_node = np.zeros(rows, dtype=np.int64), np.zeros((rows, classes if by_nodes.any() else 0), np.int64)
         need[counters.job[fixed]] = counters.weight[fixed]
         if by_nodes.any():
             of_class = counters.of_node[:, np.argsort(relaxation.group_class)]

@@ -19,14 +19,12 @@ from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.pack.choices import possible_shapes, refuse_open_sizes
 from fedsched.engine.pack.node_caps import caps_table
 from fedsched.engine.pack.problem import pack
-from fedsched.model.constraints.dependencies import End, ends_of, replace_singletons
+from fedsched.model.constraints.dependencies import ending_as, ends_of, replace_singletons
 from fedsched.model.jobs.admission import count_in_nodes, with_default_times
 from fedsched.model.jobs.alternatives import may_change_gear
-from fedsched.model.jobs.log import CANCELLED, DONE, FAILED, LogColumns
 from fedsched.model.jobs.shaping import with_chosen_shapes, with_shapes
 from fedsched.model.machine.counters import counters_of
 from fedsched.model.power.watts import have_own_watts
-from fedsched.model.reading import CLAIRVOYANT, Reading
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,10 +37,10 @@ if TYPE_CHECKING:
     from fedsched.engine.pack.choices import Possible
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
+    from fedsched.model.reading import Reading
     from fedsched.model.schedule.schedule import Schedule
 
 LARGEST_SEED = 2**31 - 1  # accepted by CP-SAT
-STATUS = {End.WELL: DONE, End.BADLY: FAILED, End.CANCELLED: CANCELLED}  # in a log
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,11 +64,12 @@ class Task:
     def realised(self, solved: Solved) -> Schedule:
         """Return the schedule in true times that follows from the solver's answer."""
         assert solved.starts is not None
-        workload, relaxation = self.workload, self.relaxation
+        workload, relaxation, rules = self.workload, self.relaxation, self.rules
         if self.shapes is not None:
             shaped = with_shapes(self.given, self.federation, self.shapes.which[solved.rows])
             workload, relaxation = _with_planned_times(shaped, self.reading), relaxation.take(solved.rows)
-        return true_schedule(workload, self.federation, relaxation, solved.starts, solved.counts, self.rules)
+            rules = replace(rules, stocks=tuple(stock.of_rows(solved.rows) for stock in rules.stocks))
+        return true_schedule(workload, self.federation, relaxation, solved.starts, solved.counts, rules)
 
     def heuristics(self) -> list[Schedule]:
         """Return schedules of list heuristics, for the solver to start from."""
@@ -141,7 +140,6 @@ def task_of(
     refuse("exact", Use(workload, federation, reading, float(workload.submit.min()) if t0 is None else t0))
     workload = with_chosen_shapes(workload, federation, reading)
     if reading.is_free(workload):
-        refuse("shapes by plans", Use(workload, federation, reading))
         refuse_open_sizes("exact", workload, federation)
     geared = reading.is_free(workload) and may_change_gear(workload)
     if geared or have_own_watts(workload):  # more nodes than a job needs may draw less
@@ -156,10 +154,11 @@ def task_of(
         )
     leaving = workload.cancel_at is not None
     delays = start_delays_of(workload, federation, problem.t0)
-    own, shapes, first = _with_planned_times(workload, reading), None, np.arange(len(workload) + 1)
+    own, shapes, each = _with_planned_times(workload, reading), None, workload
+    first = np.arange(len(workload) + 1)
     if reading.is_free(workload):
-        shapes = possible_shapes(workload, federation, caps, t0=problem.t0)
-        given, first = workload, shapes.first
+        shapes = possible_shapes(workload, federation, caps, reading=reading, t0=problem.t0)
+        given, first, each = workload, shapes.first, shapes.each
         relaxation = _of_shapes(problem, shapes, workload.id, federation, reading, delays)
     else:
         runtime = reading.planned(workload)
@@ -167,7 +166,8 @@ def task_of(
             problem, limits, workload.id, runtime=runtime, separate=True, with_leaving=leaving, delays=delays
         )
         relaxation = with_true_watts(relaxation, problem)
-    rules = rules_of(problem, relaxation, counters_of(workload, federation))
+    owner = np.repeat(np.arange(len(workload)), np.diff(first))
+    rules = rules_of(problem, relaxation, counters_of(each, federation), owner)
     return Task(given, own, federation, reading, caps, relaxation, rules, first, shapes)
 
 
@@ -175,7 +175,7 @@ def _with_planned_times(workload: Workload, reading: Reading) -> Workload:
     """Return the jobs in their present shapes, which run as long as planned, with all that others wait for."""
     runtime = reading.planned(workload)
     own = replace(workload, runtime=runtime, after=replace_singletons(workload), alternatives=None)
-    return _ending_as(own, ends_of(workload, reading))
+    return ending_as(own, ends_of(workload, reading))
 
 
 def _of_shapes(
@@ -193,18 +193,6 @@ def _of_shapes(
     if problem.extras is not None and problem.extras.precedence.earliest.size:
         since = np.maximum(since, problem.extras.precedence.earliest)
     return with_true_watts(replace(relaxation, release=(since - problem.t0)[shapes.owner]), each)
-
-
-def _ending_as(workload: Workload, ends: NDArray[np.int64]) -> Workload:
-    """Return the jobs with a log that states these ends, as other jobs may wait for a good or bad one.
-
-    Jobs without conditions, or with these ends already, are returned unchanged.
-    """
-    if workload.after is None or (ends == ends_of(workload, CLAIRVOYANT)).all():
-        return workload
-    columns = {} if workload.log is None else workload.log.columns()
-    status = np.array([STATUS[End(end)] for end in ends.tolist()])
-    return replace(workload, log=LogColumns(len(workload), columns | {"status": status}))
 
 
 def require_solver() -> None:

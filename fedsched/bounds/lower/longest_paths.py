@@ -28,18 +28,19 @@ def released_behind_conditions(relaxation: Relaxation, problem: Problem) -> Rela
     return _released(relaxation, problem.extras.precedence, problem.extras.cancellations)
 
 
-def only_sure_starts(relaxation: Relaxation, problem: Problem) -> Relaxation:
-    """Return the relaxation of only those jobs that start in every schedule.
+def only_sure_starts(relaxation: Relaxation, problem: Problem, *, without: Ints) -> Relaxation:
+    """Return the relaxation of only those jobs that start in every schedule, without the rows `without`.
 
     They can start, are never cancelled, and are in no reservation that they might miss. Raise InfeasibleError if
     there is no such job.
     """
-    able = sure_starts(problem)
-    if may_not_start(problem).any():
+    able = np.setdiff1d(sure_starts(problem), without)
+    if without.size or may_not_start(problem).any():
         relaxation = replace(relaxation, some_may_go=True)
     if not able.size:
         raise InfeasibleError(
-            "Bounds: each job may be cancelled or miss its reservation, or waits for one that may: nothing is proven; "
+            "Bounds: each job may be cancelled or miss its reservation, or waits for one that may, or runs already "
+            "and may lose its nodes: nothing is proven; "
             "leave that out: dataclasses.replace(workload, cancel_at=None), or workload.filter("
             "workload.label('reservation') == '')."
         )

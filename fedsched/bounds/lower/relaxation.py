@@ -231,9 +231,11 @@ def relax(
 
     Without `with_leaving` only jobs that start in every schedule are included. With it, jobs that may leave are
     too, and there is no tick if the clock rounds none of their times. For jobs that run at t0 only the rest is
-    scheduled, on their nodes. `planned` is the least run time that any plan assumes for the jobs; with
-    `keeps_plans` no job runs longer than it without contention. `delays` is how long starts may be delayed by
-    things outside of the problem.
+    scheduled, on their nodes. If downtimes may take these nodes, the jobs are left out: what is left of a schedule
+    without them is a schedule of the others. Jobs that wait for their ends may then start at t0.
+
+    `planned` is the least run time that any plan assumes for the jobs; with `keeps_plans` no job runs longer than it
+    without contention. `delays` is how long starts may be delayed by things outside of the problem.
 
     Raise an error for downtimes that bounds do not cover.
     """
@@ -241,8 +243,10 @@ def relax(
     if calendar is not None and ((calendar.on_running == OnRunning.KILL) & (calendar.begin > problem.t0)).any():
         raise refused("bounds", "downtimes that kill")
     taking = calendar is not None and ((calendar.on_running != OnRunning.WAIT) & (calendar.begin > problem.t0)).any()
-    if running is not None and running.rows.size and taking:
-        raise refused("bounds of running jobs", "downtimes that take nodes")
+    begun, lost = np.zeros(problem.tasks.size), np.zeros(0, dtype=np.int64)
+    if running is not None:
+        begun[running.rows] = problem.t0 - running.start
+        lost, running = (running.rows, None) if taking else (lost, running)
     moving = np.isinf(problem.submit)  # they depend on the ends of jobs that these follow [45]
     problem = problem._replace(submit=np.where(moving, problem.t0, problem.submit))
     groups, t0, (rows, row_of) = problem.groups, problem.t0, limits
@@ -269,11 +273,10 @@ def relax(
     slowdown, class_slowdown = np.unique([kind[0] for kind in kinds], return_inverse=True)
     sigma = problem.sigma[:, None]
     stretch = _greatest_stretch(problem)
-    work, begun, slowest = np.array(runtime), np.zeros(runtime.size), np.zeros(runtime.size)
+    work, slowest = np.array(runtime), np.zeros(runtime.size)
     if running is not None:
         left = running.work_left - (t0 - running.since) / running.tc
         work[running.rows] = np.maximum(left * (1.0 - RATES), 0.0)
-        begun[running.rows] = t0 - running.start
         slowest[running.rows] = running.tc  # a job may keep this pace, whatever the others do
     duration = work[:, None] * (sigma * slowdown + (1.0 - sigma))
     most = work[:, None] * np.maximum(sigma * slowdown + (1.0 - sigma) * stretch[:, None], slowest[:, None])
@@ -316,13 +319,14 @@ def relax(
     )
     if several:  # each class is then a group
         relaxation = replace(relaxation, fits=fits[:, np.argsort(class_of)], wanted=wanted)
+    relaxation.duration[lost] = 0.0
     # A dependent job may be kept out of a gap, and its followers with it.
     for _ in range(2 if problem.extras is not None and problem.extras.precedence.conditions.size else 1):
         relaxation = between_downtimes(relaxation, problem, planned)
         relaxation = released_behind_conditions(relaxation, problem)
-    if keeps_plans and relaxation.uncontended and (running is None or not running.rows.size):
+    if keeps_plans and relaxation.uncontended and not lost.size and (running is None or not running.rows.size):
         relaxation = replace(relaxation, shut=sure_closures(problem, class_of, relaxation.tick))
-    return relaxation if with_leaving else only_sure_starts(relaxation, problem)
+    return relaxation if with_leaving else only_sure_starts(relaxation, problem, without=lost)
 
 
 def _greatest_stretch(problem: Problem) -> Floats:

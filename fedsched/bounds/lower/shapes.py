@@ -21,6 +21,7 @@ from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.pack.choices import possible_shapes
 from fedsched.engine.pack.power_cap_arrays import refuse_jobs_over_caps
 from fedsched.engine.pack.problem import pack
+from fedsched.model.constraints.dependencies import ending_as, ends_of
 from fedsched.model.jobs.alternatives import may_change_gear
 from fedsched.model.jobs.layout import own_tasks, with_task_counts
 from fedsched.model.power.power_cap import without_caps
@@ -52,7 +53,7 @@ class LeastShapes:
         *, t0: float | None = None, delays: StartDelays = NO_DELAYS,
     ) -> None:  # fmt: skip
         refuse("bounds of shapes", Use(workload, federation, reading))
-        self._possible = possible = possible_shapes(workload, federation, caps, t0=t0)
+        self._possible = possible = possible_shapes(workload, federation, caps, reading=reading, t0=t0)
         settled = possible.first[:-1][np.diff(possible.first) == 1]
         origin = float(workload.submit.min()) if t0 is None else t0
         refuse_jobs_over_caps(
@@ -66,7 +67,7 @@ class LeastShapes:
         fastest = min(1.0, 1.0 / max(group.speed for group in federation.groups))
         rest = np.where(work + rest > 0.0, rest, least * fastest)  # one shape may only compute, another not at all
         in_gears = may_change_gear(workload)
-        self.least = replace(  # no kill makes it shorter than the least of what kills leave
+        least_jobs = replace(  # no kill makes it shorter than the least of what kills leave
             workload,
             tasks=np.minimum.reduceat(each.tasks, begin),
             runtime=work + rest if in_gears else least,
@@ -76,6 +77,7 @@ class LeastShapes:
             alternatives=None,
             gear=None,
         )
+        self.least = ending_as(least_jobs, ends_of(workload, reading))
         watts = watts_of(each, federation.groups)
         self._watts = np.minimum.reduceat(watts, begin) if watts.size else watts
         self._federation, self._reading, self._delays = without_caps(federation), reading, delays

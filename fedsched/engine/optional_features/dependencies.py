@@ -92,7 +92,7 @@ def note_end(extras: Extras | None, state: ExtraState | None, rank: Ints, j: int
         return 0
     if state.waiting.open.size == 0 or not _is_followed(extras, j):
         return 0
-    return _settle_followers(extras, state, rank, j, now, now, extras.precedence.end[j])
+    return _settle_followers(extras, state, rank, j, now, now, _end_of(extras, state, j))
 
 
 @inlined
@@ -111,6 +111,13 @@ def note_cancellation(extras: Extras, state: ExtraState, rank: Ints, j: int, tim
     while waiting.number[WaitingNumber.TIMERS] > 0 and waiting.open[waiting.timer[0]] > DOOMED // 2:
         _pop(waiting, rank)
     return _settle_followers(extras, state, rank, j, time, now, CANCELLED)
+
+
+@inlined
+def _end_of(extras: Extras, state: ExtraState, j: int) -> int:
+    if extras.moldable.end.size > 0:
+        return extras.moldable.end[state.molded.at[j]]
+    return extras.precedence.end[j]
 
 
 @inlined

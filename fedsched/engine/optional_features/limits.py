@@ -38,6 +38,8 @@ def reset(extras: Extras | None, state: ExtraState | None, plan: Plan, run: Stat
         limited.over[:] = 0
         limited.waiting[:] = 0
         parked_jobs.reset(extras.limits, limited.sleepers, plan, run)
+        if extras.moldable.kind.size > 0:
+            limited.sleepers.number[ORDERS] = 0  # the jobs of a kind are not known beforehand
 
 
 @inlined

@@ -33,6 +33,8 @@ class Moldable(NamedTuple):
     runtime: Floats
     estimate: Floats
     on_nodes: Ints  # total tasks, if communication counts them (placement/tasks_per_node.py); else empty
+    kind: Ints  # its kind by what it takes of limits (pack/limit_classes.py); empty if a job's shapes are of one kind
+    end: Ints  # how a job ends in it, an Awaits; empty if that does not depend on the shape
 
 
 @by_reference
@@ -72,18 +74,21 @@ def reset(extras: Extras | None, state: ExtraState | None) -> None:
         return
     begin_instant(state)
     for j in range(state.molded.at.size):
-        take_shape(extras.moldable, state.molded, j, extras.moldable.first[j])
+        take_shape(extras.moldable, state, j, extras.moldable.first[j])
 
 
 @inlined
-def take_shape(moldable: Moldable, molded: Molded, j: int, at: int) -> None:
-    """Give a job the shape in row `at`: write its tasks and times into the state."""
+def take_shape(moldable: Moldable, state: ExtraState, j: int, at: int) -> None:
+    """Give a job the shape in row `at`: write its tasks and times, and its kind by limits, into the state."""
+    molded = state.molded
     molded.at[j] = at
     molded.tasks[j] = moldable.tasks[at]
     molded.runtime[j] = moldable.runtime[at]
     molded.estimate[j] = moldable.estimate[at]
     if molded.on_nodes.size > 0:
         molded.on_nodes[j] = moldable.on_nodes[at]
+    if moldable.kind.size > 0:
+        state.limited.kind[j] = moldable.kind[at]
 
 
 @inlined

@@ -81,7 +81,7 @@ def _choose_first_to_end(
         caps += min(groups.nodes[g], plan.caps[plan.cap_row[j], g])
     best, first_end, least_area = moldable.first[j], np.inf, np.inf
     for at in range(moldable.first[j], moldable.first[j + 1]):
-        take_shape(moldable, molded, j, at)
+        take_shape(moldable, extra_state, j, at)
         state.shortest[j] = shortest_duration(problem, j, plan.caps, plan.cap_row[j])
         begin = _place_of(problem, plan, state, j) if moldable.tasks[at] <= caps else -1
         if begin < 0:
@@ -91,7 +91,7 @@ def _choose_first_to_end(
         area = moldable.tasks[at] * (end - time)
         if end < first_end or (end == first_end and area < least_area):
             best, first_end, least_area = at, end, area
-    take_shape(moldable, molded, j, best)
+    take_shape(moldable, extra_state, j, best)
     state.shortest[j] = shortest_duration(problem, j, plan.caps, plan.cap_row[j])
     _copy(molded.true_load, state.load)
 

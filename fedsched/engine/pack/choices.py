@@ -11,10 +11,13 @@ from fedsched.core.jit import by_reference
 from fedsched.engine.compatibility import FIXED_SHAPES
 from fedsched.engine.pack.node_caps import caps_table
 from fedsched.engine.pack.power_cap_arrays import exceed_caps
+from fedsched.model.constraints.dependencies import awaited_ends, ends_of_shapes
 from fedsched.model.jobs.admission import refusals
 from fedsched.model.jobs.shaping import every_shape
 from fedsched.model.jobs.uneven import are_uneven, counted_tasks, counted_tasks_per_node, most_nodes, widest_tasks
+from fedsched.model.machine.counters import counters_of, exceed_limits
 from fedsched.model.machine.limits import names_limited_by
+from fedsched.model.reading import USUAL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,26 +25,35 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Ints
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
+    from fedsched.model.reading import Reading
+
 
 def refuse_open_sizes(noun: str, workload: Workload, federation: Federation) -> None:
-    """Raise InfeasibleError if a shape that is chosen later decides whether a job exceeds its partition's max_nodes."""
-    if name := _over_by_placement(workload, federation):
-        raise InfeasibleError(f"{noun}: max_nodes of partition {name!r} depends on the jobs' shapes; {FIXED_SHAPES}.")
+    """Raise InfeasibleError if a shape chosen later decides whether a job exceeds a max_nodes or a limit alone."""
+    if what := _over_by_placement(workload, federation):
+        raise InfeasibleError(f"{noun}: {what} depends on the jobs' shapes; {FIXED_SHAPES}.")
 
 
 def _over_by_placement(workload: Workload, federation: Federation) -> str:
-    """Return the name of a partition with a max_nodes that a job in its widest shape may exceed [76]; '' if none.
+    """Return, in words, a max_nodes or a limit that a job in its widest shape may exceed alone [76]; '' if none.
 
     Only uneven jobs with several shapes count: their number of nodes depends on the placement.
     """
-    limited = {one.name: one.max_nodes for one in federation.partitions if one.max_nodes is not None}
     several = np.zeros(0, np.bool_) if workload.alternatives is None else np.diff(workload.alternatives.first) > 1
-    if limited and (rows := np.flatnonzero(several & are_uneven(workload))).size:
-        most = most_nodes(workload, federation, widest_tasks(workload))
-        of_job = names_limited_by(workload, federation, "partition")
-        for row in rows.tolist():
-            if (name := str(of_job[row])) in limited and most[row] > limited[name]:
-                return name
+    odd = several & are_uneven(workload) if several.size else several
+    if not odd.any():
+        return ""
+    most = most_nodes(workload, federation, widest_tasks(workload))
+    limited = {one.name: one.max_nodes for one in federation.partitions if one.max_nodes is not None}
+    of_job = names_limited_by(workload, federation, "partition")
+    for row in np.flatnonzero(odd).tolist():
+        if (name := str(of_job[row])) in limited and most[row] > limited[name]:
+            return f"max_nodes of partition {name!r}"
+    counters = counters_of(workload, federation)
+    for entry in np.flatnonzero((counters.row >= 0) & odd[counters.job]).tolist():
+        counter = counters.counter[entry]
+        if most[counters.job[entry]] * counters.of_node[counters.row[entry]].max() > counters.amount[counter]:
+            return f"the limit of {counters.names[counter]}"
     return ""
 
 
@@ -62,11 +74,18 @@ class Possible(NamedTuple):
 
 
 def possible_shapes(
-    workload: Workload, federation: Federation, caps: NDArray[np.int64] | None = None, *, t0: float | None = None
+    workload: Workload,
+    federation: Federation,
+    caps: NDArray[np.int64] | None = None,
+    *,
+    reading: Reading = USUAL,
+    t0: float | None = None,
 ) -> Possible:
-    """Return the shapes that fit on the federation and under its power caps from `t0` on (None: the first submit).
+    """Return the shapes that fit on the federation, under its limits, and under its power caps from `t0` on.
 
-    A job's present shape is always included. Raise InfeasibleError if the federation refuses a job.
+    `t0` None stands for the first submit. A job's present shape is always included. If plans choose shapes and others
+    start only if a job ends well, or badly, its shapes are those in which it ends as in its present one. Raise
+    InfeasibleError if the federation refuses a job.
     """
     table, row_of_job = caps_table(workload, federation, caps)
     each, owner, which = every_shape(workload, federation)
@@ -76,8 +95,20 @@ def possible_shapes(
         held, tasks = held * counted_tasks_per_node(each, federation), counted_tasks(each)
     fits = held.sum(axis=1) >= tasks
     fits &= ~exceed_caps(each, federation, float(workload.submit.min()) if t0 is None else t0)
+    fits &= ~exceed_limits(each, federation)
+    if reading.is_free(workload):
+        fits &= _end_as_awaited(workload, each, owner, reading)
     if federation.binds_by_labels:
         fits[list(refusals(each, federation))] = False
     fits[np.flatnonzero(np.diff(owner, prepend=-1))] = True  # a present shape that does not fit is refused by `pack`
     kept = np.flatnonzero(fits)
     return Possible(each.take(kept), owner[kept], which[kept], table, row_of[kept])
+
+
+def _end_as_awaited(workload: Workload, each: Workload, owner: Ints, reading: Reading) -> NDArray[np.bool_]:
+    """Return which shapes let others start as the present shape does: those in which a job ends as in that one.
+
+    It is True for all shapes of a job if no other waits for its good, or its bad, end.
+    """
+    ends, present = ends_of_shapes(workload, each, owner, reading), np.flatnonzero(np.diff(owner, prepend=-1))
+    return ~awaited_ends(workload)[owner] | (ends == ends[present][owner])

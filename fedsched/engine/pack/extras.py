@@ -20,11 +20,11 @@ from fedsched.engine.optional_features.holds import Holds
 from fedsched.engine.optional_features.moldable import Moldable
 from fedsched.engine.optional_features.power_caps import PowerCaps
 from fedsched.engine.optional_features.reservation_queues import ReservationMembers
-from fedsched.engine.pack.choices import possible_shapes, refuse_open_sizes
+from fedsched.engine.pack.choices import Possible, possible_shapes, refuse_open_sizes
 from fedsched.engine.pack.limit_classes import limits_of
 from fedsched.engine.pack.power_cap_arrays import power_caps_of, power_caps_of_jobs
 from fedsched.engine.placement.tasks_per_node import TasksPerNode, rows_of
-from fedsched.model.constraints.dependencies import NO_EDGES, Edges, ends_of
+from fedsched.model.constraints.dependencies import NO_EDGES, Edges, ends_of, ends_of_shapes, open_ends
 from fedsched.model.constraints.feedback import followers_of
 from fedsched.model.jobs.admission import tiers_of_jobs
 from fedsched.model.jobs.demands import pool_amounts, pool_needs
@@ -76,6 +76,7 @@ class Run(NamedTuple):
     reading: Reading
     t0: float
     arrival: Ints  # the rows of jobs that wait for their submits, in that order
+    possible: Possible | None  # the shapes of which jobs choose one as they join the queue
 
 
 class Plan(NamedTuple):
@@ -177,7 +178,14 @@ def calendar_of(closures: Closures, nodes: Ints, t0: float) -> Calendar:
 
 
 def _limits(run: Run) -> Limits | None:
-    return limits_of(counters_of(run.workload, run.federation), run.workload.tasks)
+    limits = limits_of(counters_of(run.workload, run.federation), run.workload.tasks)
+    if limits is None or run.possible is None or (of_shapes := _limits_of_shapes(run, run.possible)) is None:
+        return limits
+    return of_shapes._replace(kind=ints(of_shapes.kind[run.possible.first[:-1]]), tasks=limits.tasks)
+
+
+def _limits_of_shapes(run: Run, possible: Possible) -> Limits | None:
+    return limits_of(counters_of(possible.each, run.federation), possible.each.tasks)
 
 
 def _reserved(run: Run) -> ReservationMembers | None:
@@ -207,22 +215,31 @@ def _holds(run: Run) -> Holds | None:
     return Holds(ints(held.first), floats(held.begin), floats(held.end), ints(order), ints(held.owner))
 
 
-def _moldable(run: Run) -> Moldable | None:
-    workload, federation, reading = run.workload, run.federation, run.reading
+def shapes_at_submit(workload: Workload, federation: Federation, reading: Reading) -> Possible | None:
+    """Return the shapes of which jobs choose one as they join the queue; None if none chooses."""
     if not reading.chooses_late(workload):
         return None
-    refuse("shapes at submit", Use(workload, federation, reading))
     refuse_open_sizes("alternatives='earliest_finish'", workload, federation)
-    possible = possible_shapes(workload, federation)
-    each = possible.each
-    per_node = _tasks_per_node(each, federation)
+    return possible_shapes(workload, federation)
+
+
+def _moldable(run: Run) -> Moldable | None:
+    if run.possible is None:
+        return None
+    workload, possible, none = run.workload, run.possible, ints(np.zeros(0))
+    each, first = possible.each, possible.first
+    per_node, limits = _tasks_per_node(each, run.federation), _limits_of_shapes(run, possible)
+    by_kind = limits is not None and bool((limits.kind != limits.kind[first[:-1]][possible.owner]).any())
+    by_end = workload.after is not None and bool(open_ends(workload, each, possible.owner, run.reading).any())
     return Moldable(
-        first=ints(possible.first),
+        first=ints(first),
         which=ints(possible.which),
         tasks=ints(each.tasks),
-        runtime=floats(reading.runtime(each)),
-        estimate=floats(reading.planned(each)),
-        on_nodes=ints(np.zeros(0)) if per_node is None else per_node.tasks,
+        runtime=floats(run.reading.runtime(each)),
+        estimate=floats(run.reading.planned(each)),
+        on_nodes=none if per_node is None else per_node.tasks,
+        kind=limits.kind if limits is not None and by_kind else none,
+        end=ints(ENDS[ends_of_shapes(workload, each, possible.owner, run.reading)]) if by_end else none,
     )
 
 

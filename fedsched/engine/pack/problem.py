@@ -9,8 +9,8 @@ import numpy as np
 from fedsched.core.errors import UnknownNameError
 from fedsched.engine.arrays.structs import Groups, Problem
 from fedsched.engine.codes import SameTime, Saturation
-from fedsched.engine.pack.extras import Run, floats, ints, packed_extras
-from fedsched.model.constraints.dependencies import edges_of, never_start, topological_order
+from fedsched.engine.pack.extras import Run, floats, ints, packed_extras, shapes_at_submit
+from fedsched.model.constraints.dependencies import edges_of, never_start, open_ends, topological_order
 from fedsched.model.constraints.feedback import followers_of
 from fedsched.model.power.gears import check_job_gears
 from fedsched.model.power.switching import with_planned_idle_watts
@@ -76,9 +76,14 @@ def pack(
     rank[by_arrival] = np.arange(len(workload))
     waiting = np.ones(len(workload), dtype=np.bool_)
     edges = None if workload.after is None and workload.feedback is None else edges_of(workload)
+    possible = shapes_at_submit(workload, federation, reading)
     if edges is not None:
         topological_order(workload, edges)  # refuses cycles
-        waiting[never_start(workload, reading, edges, any_may_be_killed=kills(federation, t0))] = False
+        either = None if possible is None else open_ends(workload, possible.each, possible.owner, reading)
+        if either is not None:
+            either[list(running)] = False  # they keep their shapes
+        deadly = kills(federation, t0)
+        waiting[never_start(workload, reading, edges, any_may_be_killed=deadly, either=either)] = False
     waiting[list(running)] = False
 
     submit = np.array(workload.submit)
@@ -119,7 +124,7 @@ def pack(
         idle_total=float((idle * nodes).sum()),
         same_time=int(SameTime[str(reading.same_time).upper()]),
         saturation=int(Saturation[reading.saturation.upper()]),
-        extras=packed_extras(Run(workload, federation, edges, reading, t0, ints(arrival))),
+        extras=packed_extras(Run(workload, federation, edges, reading, t0, ints(arrival), possible)),
     )
 
 

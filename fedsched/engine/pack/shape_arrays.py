@@ -36,6 +36,7 @@ class Shapes(NamedTuple):
     sigma: Floats  # compute share; like `watts`, empty if no shape has a gear or share of its own
     watts: Floats  # shape x group: what its nodes draw
     need: Ints  # shape x group: what its nodes take of power caps; empty if shapes do not differ, or without caps
+    kind: Ints  # its kind by what it takes of limits (pack/limit_classes.py); empty without limits
     choosers: Ints  # the jobs that have several
     own_tasks: Ints
     own_runtime: Floats
@@ -44,6 +45,7 @@ class Shapes(NamedTuple):
     own_sigma: Floats
     own_watts: Floats
     own_need: Ints
+    own_kind: Ints
 
 
 def with_writable_shapes(problem: Problem, shapes: Shapes) -> tuple[Problem, Shapes]:
@@ -66,9 +68,14 @@ def with_writable_shapes(problem: Problem, shapes: Shapes) -> tuple[Problem, Sha
         need = extras.ceilings.need.copy()
         power_caps = extras.ceilings._replace(need=read_only(need))
         problem = problem._replace(extras=extras._replace(ceilings=power_caps))
+    kind = np.zeros(0, dtype=np.int64)
+    if shapes.kind.size and (extras := problem.extras) is not None:
+        kind = extras.limits.kind.copy()
+        limits = extras.limits._replace(kind=read_only(kind), tasks=read_only(tasks))
+        problem = problem._replace(extras=extras._replace(limits=limits))
     own = shapes._replace(
         own_tasks=tasks, own_runtime=runtime, own_estimate=estimate, own_on_nodes=on_nodes, own_sigma=sigma,
-        own_watts=watts, own_need=need,
+        own_watts=watts, own_need=need, own_kind=kind,
     )  # fmt: skip
     return problem._replace(tasks=read_only(tasks), runtime=read_only(runtime), estimate=read_only(estimate)), own
 
@@ -79,7 +86,7 @@ def write_shapes(shapes: Shapes, choices: Ints) -> None:
     `choices` has the number of the shape of each job. This is `shape_all` for callers in Python.
     """
     at = shapes.first[:-1] + choices
-    for name in ("tasks", "runtime", "estimate", "on_nodes", "sigma", "watts", "need"):
+    for name in ("tasks", "runtime", "estimate", "on_nodes", "sigma", "watts", "need", "kind"):
         if (values := getattr(shapes, name)).size:
             getattr(shapes, f"own_{name}")[: at.size] = values[at]
 
@@ -131,6 +138,8 @@ def shape_job(shapes: Shapes | None, groups: int, row: Ints, j: int) -> None:
     if shapes.own_need.size > 0:
         for g in range(groups):
             shapes.own_need[j, g] = shapes.need[at, g]
+    if shapes.own_kind.size > 0:
+        shapes.own_kind[j] = shapes.kind[at]
 
 
 @inlined

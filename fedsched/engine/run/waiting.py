@@ -157,7 +157,7 @@ def _details(run: Simulation, row: int, reason: Reason, before: Ints) -> Iterato
     if reason == Reason.CONDITION:
         yield _condition(run, row, before)
     elif reason == Reason.LIMIT and extras is not None and state is not None and extras.limits.kind.size:
-        kind = int(extras.limits.kind[row])
+        kind = int(state.limited.kind[row])
         first, last = extras.limits.first[kind : kind + 2].tolist()
         over = [i for i in range(first, last) if extras.limits.weight[i] > state.limited.left[extras.limits.counter[i]]]
         yield " ".join(str(extras.limits.counter[i]) for i in over)

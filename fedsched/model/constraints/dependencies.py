@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,7 +16,8 @@ from fedsched.core.values import MOST_SECONDS
 from fedsched.model.constraints.cancellations import may_be_cancelled
 from fedsched.model.constraints.feedback import followers_of
 from fedsched.model.jobs.columns import JobColumns
-from fedsched.model.jobs.log import CANCELLED, FAILED
+from fedsched.model.jobs.log import CANCELLED, DONE, FAILED, LogColumns
+from fedsched.model.reading import USUAL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,6 +45,9 @@ class End(IntEnum):
     WELL = 0
     BADLY = 1
     CANCELLED = 2
+
+
+STATUS = {End.WELL: DONE, End.BADLY: FAILED, End.CANCELLED: CANCELLED}  # in a log
 
 
 class Condition(NamedTuple):
@@ -296,6 +300,41 @@ def ends_of(workload: Workload, reading: Reading) -> NDArray[np.int64]:
     return ends
 
 
+def ends_of_shapes(
+    workload: Workload, each: Workload, owner: NDArray[np.int64], reading: Reading
+) -> NDArray[np.int64]:
+    """Return how each shape of each job ends, as `End`; `each` has a job per shape, `owner` the row of its job."""
+    logged = ends_of(workload, USUAL)[owner]
+    return np.where(logged == End.WELL, ends_of(each, reading), logged)
+
+
+def open_ends(
+    workload: Workload, each: Workload, owner: NDArray[np.int64], reading: Reading
+) -> NDArray[np.bool_]:
+    """Return for each job whether it ends well in some of its shapes and badly in others; as `ends_of_shapes`."""
+    ends, begin = ends_of_shapes(workload, each, owner, reading), np.flatnonzero(np.diff(owner, prepend=-1))
+    return np.asarray(np.minimum.reduceat(ends, begin) < np.maximum.reduceat(ends, begin))
+
+
+def ending_as(workload: Workload, ends: NDArray[np.int64]) -> Workload:
+    """Return the jobs with a log that states these ends, as other jobs may wait for a good or bad one.
+
+    Jobs without conditions, or whose log states these ends already, are returned unchanged.
+    """
+    if workload.after is None or (ends == ends_of(workload, USUAL)).all():
+        return workload
+    columns = {} if workload.log is None else workload.log.columns()
+    status = np.array([STATUS[End(end)] for end in ends.tolist()])
+    return replace(workload, log=LogColumns(len(workload), columns | {"status": status}))
+
+
+def awaited_ends(workload: Workload) -> NDArray[np.bool_]:
+    """Return for each job whether another waits for its good end, or for its bad one."""
+    found, edges = np.zeros(len(workload), dtype=np.bool_), edges_of(workload)
+    found[edges.on[(edges.kind == Kind.AFTEROK) | (edges.kind == Kind.AFTERNOTOK)]] = True
+    return found
+
+
 def never_start(
     workload: Workload,
     reading: Reading,
@@ -306,21 +345,23 @@ def never_start(
     cancelled: NDArray[np.bool_] | None = None,
     begun: NDArray[np.int64] | None = None,
     any_may_be_killed: bool = False,
+    either: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.bool_]:
     """Return which jobs never start: a condition of theirs cannot hold, or is on a job that never starts [35].
 
     `edges` are the conditions (None: all of the workload). Jobs in the rows `killed` ended badly. If
-    `any_may_be_killed`, every job may still end badly [42]. Jobs that `missed` a reservation never start [46]. The
-    `cancelled` jobs did not run, except those in the rows `begun`, which lost a run. A job with a cancellation time is
-    not among the result, because it ends in any case [44].
+    `any_may_be_killed`, every job may still end badly [42]; the jobs `either` may end well or badly [52]. Jobs that
+    `missed` a reservation never start [46]. The `cancelled` jobs did not run, except those in the rows `begun`, which
+    lost a run. A job with a cancellation time is not among the result, because it ends in any case [44].
     """
     edges = edges_of(workload) if edges is None else edges
     hopeless = np.zeros(len(workload), dtype=np.bool_) if missed is None else missed.copy()
     if not edges.job.size:
         return hopeless
     broken = broken_edges(
-        workload, reading, edges, killed=killed, cancelled=cancelled, begun=begun, any_may_be_killed=any_may_be_killed
-    )
+        workload, reading, edges, killed=killed, cancelled=cancelled, begun=begun,
+        any_may_be_killed=any_may_be_killed, either=either,
+    )  # fmt: skip
     hopeless[edges.job[broken]] = True
     going = may_be_cancelled(workload)
     hopeless[going] = False
@@ -339,6 +380,7 @@ def broken_edges(
     cancelled: NDArray[np.bool_] | None = None,
     begun: NDArray[np.int64] | None = None,
     any_may_be_killed: bool = False,
+    either: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.bool_]:
     """Return, for each edge, whether its condition cannot hold because of how the other job ends or is cancelled.
 
@@ -355,7 +397,8 @@ def broken_edges(
         broken |= (edges.kind == Kind.AFTER) & unseen[edges.on]
     for kind, wanted in ((Kind.AFTEROK, End.WELL), (Kind.AFTERNOTOK, End.BADLY)):
         if kind != Kind.AFTERNOTOK or not any_may_be_killed:
-            broken |= (edges.kind == kind) & (ends[edges.on] != wanted)
+            settled = True if either is None else ~either[edges.on]
+            broken |= (edges.kind == kind) & (ends[edges.on] != wanted) & settled
     return broken
 
 

@@ -56,7 +56,7 @@ class Counters(NamedTuple):
 
 def counters_of(workload: Workload, federation: Federation) -> Counters:
     """Return the counters that limit these jobs; raise if a job alone exceeds a limit."""
-    found = [*_of_limits(workload, federation), *_of_arrays(workload), *_of_partitions(workload, federation)]
+    found = [*_every_counter(workload, federation)]
     for name, what, amount, rows, weights in found:
         for k in np.flatnonzero(weights > amount)[:1]:
             raise InfeasibleError(
@@ -76,6 +76,14 @@ def counters_of(workload: Workload, federation: Federation) -> Counters:
         of_node,
         tuple(name for name, *_ in found),
     )
+
+
+def exceed_limits(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
+    """Return which jobs exceed a limit alone, wherever they run."""
+    found = np.zeros(len(workload), dtype=np.bool_)
+    for _, _, amount, rows, weights in _every_counter(workload, federation):
+        found[rows[weights > amount]] = True
+    return found
 
 
 def first_counter(workload: Workload, federation: Federation) -> str:
@@ -98,6 +106,12 @@ def limit_exceeded_alone(workload: Workload, federation: Federation, row: int, c
 
 
 _Counter = tuple[str, str, int, "NDArray[np.int64]", "NDArray[np.int64]"]
+
+
+def _every_counter(workload: Workload, federation: Federation) -> Iterator[_Counter]:
+    yield from _of_limits(workload, federation)
+    yield from _of_arrays(workload)
+    yield from _of_partitions(workload, federation)
 
 
 def _of_limits(workload: Workload, federation: Federation) -> Iterator[_Counter]:

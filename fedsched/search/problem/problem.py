@@ -32,7 +32,7 @@ from fedsched.model.power.switching import is_switching, with_planned_idle_watts
 from fedsched.model.reading import CLAIRVOYANT, Read, Reading
 from fedsched.policies import Rules, policy_named
 from fedsched.search.encoding.delays import delays_on, with_writable_begins
-from fedsched.search.encoding.shapes import choices_on
+from fedsched.search.encoding.shapes import choices_on, with_limits_of_shapes
 from fedsched.search.problem.deadline import latest_makespan
 from fedsched.search.problem.objectives import pricing_for
 from fedsched.search.problem.packed import PLAN_DISPATCH, PackedProblem, usable_placements
@@ -126,7 +126,6 @@ class SearchProblem(PackedProblem, Read):
         self.submits = submits
         self.running = running
         if self.reading.is_free(workload):
-            refuse("shapes by plans", Use(workload, federation, self.reading))
             if running is not None and workload.alternatives is not None:  # these keep the shapes in which they run
                 workload = replace(workload, alternatives=workload.alternatives.without(running.rows))
             refuse_open_sizes("optimize", workload, federation)
@@ -144,6 +143,10 @@ class SearchProblem(PackedProblem, Read):
             objectives = replace(objectives, latest=latest_makespan(deadline, problem.t0))
         table, row_of = caps_table(workload, federation)
         choice = choices_on(workload, federation, self.reading, problem.t0, run) if free else None
+        if choice is not None:
+            known_so = problem is true
+            true = with_limits_of_shapes(true, choice)
+            problem = true if known_so else with_limits_of_shapes(problem, choice)
         self._which = None if choice is None else choice.which
         most = most_of_groups(problem, np.arange(len(row_of)), widest_of(problem)) if choice is None else choice.most
         limits = np.ascontiguousarray(np.minimum(table[row_of], most))

@@ -45,7 +45,7 @@ def test_columns_are_those_of_the_state() -> None:
     assert moldable_of(problem).which.tolist() == [0, 1, 0, 0, 1, 2, 3]  # five nodes there are not
     assert problem.tasks.tolist() == [4, 1, 2]
     assert not problem.tasks.flags.writeable
-    moldable.take_shape(problem.extras.moldable, state.extras.molded, 2, 5)
+    moldable.take_shape(problem.extras.moldable, state.extras, 2, 5)
     assert (problem.tasks[2], problem.runtime[2], problem.estimate[2]) == (4, 4.0, 4.0)
     assert moldable.first_shape_tasks(problem.extras, problem.tasks, 2) == 2
     assert moldable.first_shape_estimate(problem.extras, problem.estimate, 2) == 6.0

@@ -35,6 +35,8 @@ def some_shapes() -> Shapes:
         own_watts=np.zeros((0, 0)),
         need=np.zeros((0, 0), dtype=np.int64),
         own_need=np.zeros((0, 0), dtype=np.int64),
+        kind=nothing,
+        own_kind=nothing,
     )
 
 
