@@ -117,20 +117,22 @@ def run_queue(
             now = ends[busy - 1]
             while busy > 0 and ends[busy - 1] <= now:
                 busy -= 1
-                for g in range(groups):
-                    free[g] += sums.taken[running[busy], g]
                 nodes += problem.tasks[running[busy]]
+                if groups > 1:
+                    for g in range(groups):
+                        free[g] += sums.taken[running[busy], g]
             continue
-        need, slowest = problem.tasks[j], 0.0
+        need, slowest = problem.tasks[j], units.groups.slowdown[first]
         nodes -= need
-        for i in range(groups):
-            g = units.groups.fast_in_cluster[first + i]
-            take = min(need, free[g], space.limits[j, units.group[first + g]])
-            sums.taken[j, g] = take
-            if take > 0:
-                slowest = units.groups.slowdown[first + g]
-                free[g] -= take
-                need -= take
+        if groups > 1:
+            for i in range(groups):
+                g = units.groups.fast_in_cluster[first + i]
+                take = min(need, free[g], space.limits[j, units.group[first + g]])
+                sums.taken[j, g] = take
+                if take > 0:
+                    slowest = units.groups.slowdown[first + g]
+                    free[g] -= take
+                    need -= take
         cost = problem.sigma[j] * slowest + (1.0 - problem.sigma[j])
         end = end_after(now + problem.runtime[j] * cost, now)
         parts.start[j] = now
@@ -259,9 +261,7 @@ def walk_queues(
         read_row(space, units, parts, walker.current)
         for u in range(clusters):
             sums.stale[u] = 1
-            sums.share[u] = run_queue(
-                problem, space, units, parts, sums, u, parts.queue[u, : parts.length[u]], np.inf
-            )
+            sums.share[u] = run_queue(problem, space, units, parts, sums, u, parts.queue[u, : parts.length[u]], np.inf)
     improved = False
     going = True
     while going:
@@ -345,8 +345,6 @@ def walk_queues(
         walker.steps[0] += 1
         going = parts.jobs_run[0] < most
     if improved:
-        write_queues(
-            problem, space, units, parts, sums, sums.best, sums.best_length, placement, walker.best
-        )
+        write_queues(problem, space, units, parts, sums, sums.best, sums.best_length, placement, walker.best)
     write_queues(problem, space, units, parts, sums, parts.queue, parts.length, placement, walker.current)
     return improved
