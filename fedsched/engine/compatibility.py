@@ -237,7 +237,6 @@ FEATURES = {
     "shared nodes": Feature("node sharing (sharing=)", "leave sharing= out"),
     "node limits of accounts": Feature("limits of nodes of accounts", _NO_ENFORCING),
     "CPU limits of exclusive jobs": Feature("limits of CPUs of accounts on exclusive jobs", _NO_ENFORCING),
-    "exclusive partitions": Feature("partitions with OverSubscribe=EXCLUSIVE", "give their jobs exclusive=1"),
     # Their cures name the others, which the table tells.
     **{f"dispatch {one}": Feature(f"dispatch rule {one!r}", "") for one in DISPATCH},
     **{f"placement {one}": Feature(f"placement {one!r}", "") for one in PLACEMENTS},
@@ -324,8 +323,6 @@ REFUSED: dict[str, dict[str, str]] = {
         "limits of nodes or CPUs": _NOT_MODELLED,
         "node limits of accounts": _NOT_MODELLED,
         "CPU limits of exclusive jobs": _NOT_MODELLED,
-        "exclusive partitions": _NOT_MODELLED,
-        "downtimes that take nodes": "it does not record what a lost run held of a node",
         "running jobs": "which of its nodes and GPUs each running job holds is not carried over",
     },
     "slurm with multifactor": {"uneven jobs": _NO_SIZES},

@@ -37,7 +37,7 @@ def tied(seed: int, kind: str) -> strategies.Scenario:
         machine, jobs = strategies.with_reservations(machine, jobs, scenario.settings.placement, grain, rng.choice)
     if kind == "limits":
         machine = replace(machine, limits=strategies.limits(jobs, rng.choice))
-    made = strategies.able_to_choose(replace(scenario, jobs=jobs, machine=machine))
+    made = replace(scenario, jobs=jobs, machine=machine)
     return deciding.without_permutations(made)
 
 

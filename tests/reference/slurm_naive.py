@@ -163,6 +163,9 @@ class Play:
             moment = max(moment, end) if moment < 0 and begin <= 0 else moment
         return job.released(moment)
 
+    def loses(self, job: Job) -> None:
+        """Note what a job holds that loses it."""
+
     def _cut(self, second: int) -> None:
         """Let downtimes take their nodes from jobs; and note whom a cancellation comes too late for."""
         site = self.site
@@ -176,6 +179,7 @@ class Play:
                 begun = site.zero + job.start
                 if not begun < one.exact < (job.over or begun + job.length) or one.exact <= site.t0:
                     continue
+                self.loses(job)
                 job.lost.append((job.start, one.exact, job.nodes, one.becomes == "requeue"))
                 if one.becomes == "kill":
                     job.killed, job.ends, job.runtime = one.exact, "badly", second - job.start

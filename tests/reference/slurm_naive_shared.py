@@ -38,6 +38,7 @@ class SharedPlay(Play):
     asks: dict[int, Ask] = field(default_factory=dict)
     holds: dict[int, dict[int, int]] = field(default_factory=dict)  # of each job that has started, node: tasks
     found: dict[int, int] = field(default_factory=dict)  # of the last choice
+    held: dict[int, list[dict[int, int]]] = field(default_factory=dict)  # by each job in the runs that it has lost
 
     def size_of(self, job: Job) -> float:
         return (job.least / self.site.nodes + job.cpus / sum(cores for cores, _ in self.has)) / 2
@@ -82,6 +83,9 @@ class SharedPlay(Play):
             memory -= self.holds[id(one)][node] * self.asks[id(one)].memory
             gpus -= self.holds[id(one)][node] * self.asks[id(one)].gpus
         return cores, memory, gpus
+
+    def loses(self, job: Job) -> None:
+        self.held.setdefault(id(job), []).append(self.holds[id(job)])
 
     def looks_for(self, job: Job, free: set[int]) -> None:
         for node in job.may & self.site.partitions[job.partition]:

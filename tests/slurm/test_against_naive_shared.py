@@ -6,6 +6,7 @@ import random
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 import pytest
 from reference.slurm_naive_shared import Ask, SharedPlay
 from reference.slurm_naive_site import Job, Site
@@ -160,6 +161,27 @@ def test_memory_decides(tmp_path: Path) -> None:
         assert schedule.notes == ()
 
 
+def test_all_jobs_on_a_node_that_fails_lose_it(tmp_path: Path) -> None:
+    """Two jobs share the node, one of them with tasks on another one too; the schedule knows what they held there."""
+    path = write(tmp_path)
+    machine = fs.read_federation(path)
+    columns = {"submit": [0, 0, 0], "tasks": [2, 5, 1], "runtime": [600, 600, 600], "estimate": [600] * 3}
+    jobs = fs.Workload(**columns)  # type: ignore[arg-type]
+    for becomes, again in (("requeue", [True, True]), ("kill", [False, False])):
+        fails = fs.Downtime(machine.clusters[0].name, 100.0, 200.0, nodes="0", kind="outage", on_running=becomes)
+        schedule = fs.simulate(jobs, replace(machine, calendar=(fails,)), fs.policies.Slurm(path), sharing="block")
+        schedule.verify(claimed=schedule.metrics())
+        on = schedule.nodes_of(2)
+        lost = schedule.lost
+        assert (on, lost.end.tolist(), lost.requeued.tolist()) == ((1,), [100.0] * 2, again)
+        used = schedule.lost_use
+        assert sorted(zip(lost.job[used.job].tolist(), used.node.tolist(), used.tasks.tolist(), strict=True)) == [
+            (0, 0, 2), (1, 0, 2), (1, 1, 3)
+        ]  # fmt: skip
+        assert lost.counts.tolist() == [[2, 0], [2, 3]]  # the node that fails is a group of its own
+        assert (np.isnan(schedule.start[:2])).tolist() == [not one for one in again]
+
+
 def test_a_reservation_keeps_nodes_whole(tmp_path: Path) -> None:
     """Backfill starts on a reserved node only who ends before, even where both would fit beside one another."""
     columns = {"submit": [0, 1, 2, 2], "tasks": [6, 6, 1, 1], "runtime": [600, 60, 60, 60]}
@@ -229,10 +251,7 @@ def test_what_is_not_modelled_there_is_refused_or_named(tmp_path: Path) -> None:
     cpus = replace(accounts, qos={"normal": Qos("normal", limits={"grptres": {"cpu": 8.0}})})
     alone = replace(jobs, layout={"exclusive": [1, 1]})
     user = replace(machine, limits=(fs.Limit("user", cpus=2),))
-    fails = fs.Downtime(machine.clusters[0].name, 5, 9, nodes="0", kind="outage", on_running="kill")
-    failing = replace(machine, calendar=(fails,))
     for one, on, by, words in (
-        (jobs, failing, policy, "downtimes that take nodes from running jobs"),
         (jobs, machine, limited, "limits of nodes of accounts"),
         (alone, machine, fs.policies.Slurm(enforcing, assoc=cpus), "limits of CPUs of accounts on exclusive jobs"),
         (jobs, user, policy, "limits of nodes or CPUs"),

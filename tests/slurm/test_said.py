@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 import fedsched as fs
-from fedsched.core.errors import InfeasibleError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -97,13 +96,17 @@ def test_jobs_on_more_nodes_than_their_partition_allows_are_said(tmp_path: Path)
         assert any(told in note for note in found.notes) == there
 
 
-def test_an_exclusive_partition_in_the_new_word_is_refused_as_in_the_old_one(tmp_path: Path) -> None:
-    """Exclusive=NODE is OverSubscribe=EXCLUSIVE of before."""
+@pytest.mark.parametrize("said", ["", "OverSubscribe=EXCLUSIVE", "Exclusive=NODE"])
+def test_jobs_of_an_exclusive_partition_have_their_nodes_to_themselves(said: str, tmp_path: Path) -> None:
+    """They are exclusive as if they had asked for it, by the old word and by the new one."""
     path = tmp_path / "slurm.conf"
-    path.write_text(SHARED + "Exclusive=NODE\n", encoding="utf-8")
-    jobs = fs.Workload(submit=[0.0], tasks=[1], runtime=[9.0], demand={"memory": [1]})
-    with pytest.raises(InfeasibleError, match="does not support partitions with OverSubscribe=EXCLUSIVE"):
-        fs.simulate(jobs, fs.read_federation(path), fs.policies.Slurm(path), sharing="block")
+    path.write_text(f"{SHARED}{said}\n", encoding="utf-8")
+    jobs = fs.Workload(submit=[0.0, 0.0], tasks=[1, 1], runtime=[60.0, 9.0], demand={"memory": [1, 1]})
+    schedule = fs.simulate(jobs, fs.read_federation(path), fs.policies.Slurm(path), sharing="block")
+    schedule.verify()
+    beside = schedule.nodes_of(0) == schedule.nodes_of(1) and schedule.start[1] < 60.0
+    assert beside == (said == "")
+    assert (schedule.workload.layout is not None) == (said != "")
 
 
 def test_a_weight_of_what_no_node_has_is_said(tmp_path: Path) -> None:

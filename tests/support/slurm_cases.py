@@ -117,6 +117,11 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
           f"QOS={of_partitions[p] or 'N/A'} Default={'NO' if p else 'YES'}"
           for p, (mine, tier) in enumerate(zip(members, tiers, strict=True))),
     ]  # fmt: skip
+    apart, alone_in = random.Random(-54 - seed), set[int]()
+    if shared and not limited and apart.random() < 0.3:  # each job of these partitions has its nodes to itself
+        alone_in = {p for p in range(len(members)) if apart.random() < 0.6}
+        lines = [f"{line} OverSubscribe=EXCLUSIVE" if line.startswith(tuple(f"PartitionName=p{p} " for p in alone_in))
+                 else line for line in lines]  # fmt: skip
     path = folder / f"slurm-{seed}.conf"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     jobs = draw.choice((1, 8, 15, 30))
@@ -229,7 +234,7 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
     told = {name: value for name, value in words.items() if name != "bf_window"}
     told.setdefault("bf_max_time", max(1, words.get("bf_interval", 30)))
     taken = random.Random(-48 - seed)
-    if taken.random() < 0.6 and not shared:  # all nodes are named, so it is one which victims are asked for
+    if taken.random() < 0.6:  # all nodes are named, so it is one which victims are asked for
         for w, one in enumerate(tied.calendar):
             becomes = taken.choice(("wait", "requeue", "requeue", "kill"))
             if becomes != "wait" and one.kind in ("outage", "drain") and taken.random() < 0.7:  # early, on many nodes
@@ -287,6 +292,7 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
             layout={"tasks_per_node": [one.together for one in asks], "exclusive": [int(one.alone) for one in asks],
                     "nodes": [tasks[k] // one.together if one.names else 0 for k, one in enumerate(asks)]},
         )  # fmt: skip
+        asks = [replace(one, alone=one.alone or partition[k] in alone_in) for k, one in enumerate(asks)]
     from_when = [max(submit[k], begin[k]) if begin else submit[k] for k in range(jobs)]
     for k in range(jobs):
         if preceding[k] > 0:
@@ -568,6 +574,14 @@ def differences(one: Case) -> list[str]:
         of_node = schedule.federation.group_of_node
         groups = [[int((of_node[sorted(nodes)] == g).sum()) for g in range(len(schedule.federation.groups))]
                   for _, _, nodes, _ in job.lost]  # fmt: skip
+        if shared:
+            holds = one.play.held.get(id(job), [])
+            groups = [[sum(tasks for n, tasks in hold.items() if of_node[n] == g)
+                       for g in range(len(schedule.federation.groups))] for hold in holds]  # fmt: skip
+            for k, hold in zip(mine.tolist(), holds, strict=True):
+                there = schedule.lost_use.job == k
+                on = zip(schedule.lost_use.node[there].tolist(), schedule.lost_use.tasks[there].tolist(), strict=True)
+                assert dict(on) == hold
         lost = [(start, end, many, again) for (start, end, _, again), many in zip(job.lost, groups, strict=True)]
         if runs != lost:
             found.append(f"job {one.workload.id[row]}: lost {runs} here, {lost} by the naive reference")

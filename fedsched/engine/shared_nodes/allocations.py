@@ -66,6 +66,12 @@ def keep_lost(extra_state: ExtraState, work: Work | None, j: int) -> None:
     """
     if work is None:
         return
-    run, gone, held = extra_state.lost.number[LostNumber.RUNS], work.gone, work.held
+    keep_run(work, extra_state.lost.number[LostNumber.RUNS], j)
+
+
+@inlined
+def keep_run(work: Work, run: int, j: int) -> None:
+    """Record what a job holds as what this lost run held."""
+    gone, held = work.gone, work.held
     gone.first[run], gone.pieces[run] = held.first[j], held.pieces[j]
     gone.first_device[run], gone.devices[run] = held.first_device[j], held.devices[j]

@@ -222,7 +222,7 @@ def schedule_of(
         played=Played(
             sharing,
             use_of(workload, federation, start, finish, work, federation.node_order),
-            None if lost is None else _use_of_lost(workload, federation, lost, work),
+            None if lost is None else use_of_lost(workload, federation, lost, work, federation.node_order),
         ),
     )
 
@@ -243,10 +243,15 @@ def use_of(
     return _use(workload, federation, start, finish, work.held, work.held, begun, numbers)
 
 
-def _use_of_lost(workload: Workload, federation: Federation, lost: LostRuns, work: Work) -> NodeUse:
-    """Return how many tasks of each lost run were on which node; each run is a job of the NodeUse."""
+def use_of_lost(
+    workload: Workload, federation: Federation, lost: LostRuns, work: Work, numbers: Ints | None
+) -> NodeUse:
+    """Return how many tasks of each lost run were on which node; each run is a job of the NodeUse.
+
+    `numbers` is as in `use_of`.
+    """
     runs, rows = one_job_per_run(workload, lost.job), np.arange(lost.runs)
-    return _use(runs, federation, lost.start, lost.end, work.gone, work.held, rows, federation.node_order)
+    return _use(runs, federation, lost.start, lost.end, work.gone, work.held, rows, numbers)
 
 
 def _use(

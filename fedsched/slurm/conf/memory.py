@@ -12,7 +12,7 @@ from fedsched.core.text import counted, one_line
 from fedsched.io.slurm_files.slurm_values import whole_of
 from fedsched.model.jobs.admission import partition_of_jobs
 from fedsched.model.jobs.demands import CORES, NodeDemands
-from fedsched.model.jobs.layout import layout_of, requested_nodes
+from fedsched.model.jobs.layout import EXCLUSIVE, NodeLayout, layout_of, requested_nodes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,6 +54,19 @@ def with_memory(workload: Workload, slurm: Slurm) -> tuple[Workload, Ints]:
     if (memory == columns.get(MEMORY, none)).all():
         return workload, by_node
     return replace(workload, demand=NodeDemands.of(columns | {MEMORY: memory}, workload.id)), by_node
+
+
+def with_whole_nodes(workload: Workload, slurm: Slurm) -> Workload:
+    """Return the jobs; those in partitions with OverSubscribe=EXCLUSIVE are exclusive, as if they had asked for it."""
+    usual = next((name for name, one in slurm.priority.partitions.items() if one.default), "")
+    whole = {name for name, line in slurm.conf.partitions.items()
+             if line.words.get("oversubscribe", "").upper().startswith("EXCLUSIVE")}  # fmt: skip
+    inside = np.array([(name or usual) in whole for name in workload.partition.tolist()], dtype=np.bool_)
+    if not (inside & ~layout_of(workload)[1]).any():
+        return workload
+    columns = {} if workload.layout is None else workload.layout.columns()
+    alone = (layout_of(workload)[1] | inside).astype(np.int64)
+    return replace(workload, layout=NodeLayout.of({**columns, EXCLUSIVE: alone}, workload.id))
 
 
 def _of_nodes(workload: Workload, slurm: Slurm, rows: Ints, together: Ints, each: int) -> Ints:

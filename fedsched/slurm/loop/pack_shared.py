@@ -36,13 +36,10 @@ def refuse_on_shared_nodes(workload: Workload, federation: Federation, slurm: Sl
     """Refuse what jobs, nodes or accounts have beyond what is modelled where jobs share nodes."""
     if sharing.choice != CHOICE.choice:
         raise ValueError(f"sharing={sharing.choice!r} is not how {slurm} chooses nodes; give sharing='block'.")
-    exclusive = [name for name, line in slurm.conf.partitions.items()
-                 if line.words.get("oversubscribe", "").upper().startswith("EXCLUSIVE")]  # fmt: skip
     uneven = bool(np.any(layout_of(workload)[1]))  # whose CPUs are those of the nodes that they are given
     given = {
         "node limits of accounts": are_enforced_of(slurm, "node"),
         "CPU limits of exclusive jobs": uneven and are_enforced_of(slurm, "cpu"),
-        "exclusive partitions": bool(exclusive),
     }
     refuse("slurm on shared nodes", Use(workload, federation, given=tuple(name for name in given if given[name])))
 
@@ -53,15 +50,20 @@ def opened_on(workload: Workload, federation: Federation) -> tuple[Ints, Ints]:
     return rows, of_job.reshape(-1)
 
 
-def shared_of(workload: Workload, federation: Federation, by_node: Ints, weight: Ints) -> Shared:
-    """Return what these jobs, in their order, share, nobody being there; `by_node`: whose memory is asked of a node."""
+def shared_of(
+    workload: Workload, federation: Federation, by_node: Ints, weight: Ints, taking: NDArray[np.bool_]
+) -> Shared:
+    """Return what these jobs, in their order, share, nobody being there; `by_node`: whose memory is asked of a node.
+
+    `taking` (downtimes × nodes) says which nodes each downtime closes that takes nodes from jobs.
+    """
     asked = asked_of(workload, federation)
     kinds = kinds_alike(workload, asked)
     _refuse_who_has_no_room(workload, federation, asked, kinds)
     sharing, of_node = shared(federation, asked, kinds, CHOICE, np.arange(len(workload))), federation.group_of_node
     by_their_own = sharing.nodes._replace(group=frozen(of_node), number=frozen(np.arange(of_node.size)))
     sharing = sharing._replace(nodes=by_their_own)
-    work = new_work(sharing)
+    work = new_work(sharing, lost=np.minimum(taking @ sharing.nodes.has[0, of_node], len(workload)))
     work.now.free[:] = sharing.nodes.has[:, of_node]
     devices = np.arange(work.now.left.shape[1])
     work.now.left[:] = np.where(devices < sharing.nodes.gpus[of_node][:, None], WHOLE, 0)

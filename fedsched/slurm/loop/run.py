@@ -11,15 +11,22 @@ from fedsched.core.errors import ScheduleError
 from fedsched.core.text import counted
 from fedsched.engine.run.simulation import unfinished_note
 from fedsched.engine.sharing.result import Played as OnNodes
-from fedsched.engine.sharing.run import use_of
+from fedsched.engine.sharing.run import use_of, use_of_lost
 from fedsched.model.constraints.dependencies import replace_singletons
 from fedsched.model.constraints.feedback import submits_after
 from fedsched.model.schedule.integrals import NOT_KNOWN
 from fedsched.model.schedule.lost import LostRuns
-from fedsched.slurm.conf.memory import notes_before_run, partition_notes, refuse_other_sharing, with_memory
+from fedsched.slurm.conf.memory import (
+    notes_before_run,
+    partition_notes,
+    refuse_other_sharing,
+    with_memory,
+    with_whole_nodes,
+)
 from fedsched.slurm.loop import event_loop
 from fedsched.slurm.loop.pack import pack, refuse_on_slurm, seconds_of_runs
 from fedsched.slurm.loop.pack_shared import shared_of
+from fedsched.slurm.loop.pack_waits import closed_nodes
 from fedsched.slurm.loop.structs import Counter, Setting, new_state
 from fedsched.slurm.nodes.named_downtimes import with_named_nodes
 from fedsched.slurm.result.clock_ensemble import draw_clocks
@@ -62,15 +69,15 @@ def scheduled(
     federation, named = with_named_nodes(federation)
     if sharing is not None:
         refuse_other_sharing(slurm)
-        workload, by_node = with_memory(workload, slurm)
+        workload, by_node = with_memory(with_whole_nodes(workload, slurm), slurm)
     packed: Packed = pack(workload, federation, slurm, reading, sharing, t0=t0, running=running, of_node=of_node)
     runs: list[SlurmSchedule | SharedSlurmSchedule] = []
     for member in range(max(1, slurm.ensemble)):
         one, sooner = draw_clocks(packed, member)
         shared = None
         if sharing is not None:
-            weight = one.problem.machine.weight
-            shared = shared_of(workload.take(one.rows), federation, by_node[one.rows], weight)
+            weight, taking = one.problem.machine.weight, closed_nodes(federation)[one.problem.windows.taking]
+            shared = shared_of(workload.take(one.rows), federation, by_node[one.rows], weight, taking)
         state = new_state(one.problem, one.priorities, shared)
         event_loop.begin(one.problem, state)
         state.counter[Counter.NEXT_MAIN] -= sooner
@@ -145,8 +152,13 @@ def _schedule(
     ordered = use_of(workload.take(rows), federation, start[rows], finish[rows], state.shared.work, None)
     use = ordered.take(np.argsort(rows), workload)
     columns["notes"] = (*notes, *partition_notes(use))
+    if lost is not None:
+        there = use_of_lost(workload, federation, lost, state.shared.work, None)
+        columns["lost"], gone = lost._replace(counts=there.counts), there
+    else:
+        gone = None
     return SharedSlurmSchedule(
-        **columns, policy=f"{slurm}, {sharing}", counts=use.counts, played=OnNodes(sharing, use), by=by,
+        **columns, policy=f"{slurm}, {sharing}", counts=use.counts, played=OnNodes(sharing, use, gone), by=by,
         integrals=NOT_KNOWN._replace(saturated_seconds=0.0),
     )  # fmt: skip
 

@@ -9,7 +9,7 @@ import numpy as np
 from fedsched.core.jit import constant, inlined, part
 from fedsched.slurm.loop.structs import By, Counter, Setting
 from fedsched.slurm.nodes.node_sets import meet
-from fedsched.slurm.nodes.shared_nodes import allocate, clear, release_ended
+from fedsched.slurm.nodes.shared_nodes import allocate, clear, keep_lost, release_ended
 from fedsched.slurm.passes.conditions import END, END_BADLY, START, end_of, settle, wait_until
 from fedsched.slurm.passes.limit_checks import give_back, take
 from fedsched.slurm.passes.windows import next_hit
@@ -137,6 +137,7 @@ def _lose(problem: Problem, state: State, job: int, window: int, now: int) -> bo
     lost.job[last], lost.start[last], lost.window[last] = job, int(state.start[job]), window
     for k in range(lost.nodes.shape[1]):
         lost.nodes[last, k] = state.held[job, k]
+    keep_lost(state.shared, job, last)
     state.counter[Counter.LOST] += 1
     _forget_end(state, job)
     _end(problem, state, job, float(now))

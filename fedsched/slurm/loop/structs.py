@@ -357,7 +357,8 @@ def new_state(problem: Problem, priorities: Priorities, shared: Shared | None = 
     records = 4 + 2 * min(many, tests)
     users = int(jobs.user.max(initial=0)) + 1
     taken = np.ascontiguousarray(problem.windows.nodes[problem.windows.taking])
-    hits = int(np.unpackbits(taken.view(np.uint8)).sum())  # at most one job a node
+    hits = int(np.unpackbits(taken.view(np.uint8)).sum())  # at most one job a node, unless jobs share nodes
+    hits = hits if shared is None else shared.work.gone.first.size
 
     def ints(size: int, value: int = 0) -> Ints:
         return np.full(size, value, dtype=np.int64)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.core.jit import by_reference, constant, inlined, part
+from fedsched.engine.shared_nodes.allocations import keep_run
 from fedsched.engine.shared_nodes.arrays import Number
 from fedsched.engine.shared_nodes.choosing import choose_blocks
 from fedsched.engine.shared_nodes.devices import choose_devices
@@ -216,6 +217,14 @@ def allocate(shared: Shared | None, job: int) -> None:
     held.first_device[job], held.devices[job] = number[Number.DEVICES], number[Number.FOUND_DEVICES]
     number[Number.PIECES] += number[Number.FOUND]
     number[Number.DEVICES] += number[Number.FOUND_DEVICES]
+
+
+@inlined
+def keep_lost(shared: Shared | None, job: int, run: int) -> None:
+    """Record what a job holds as what this lost run held; do nothing if nodes are not shared."""
+    if shared is None:
+        return
+    keep_run(shared.work, run, job)
 
 
 @inlined
