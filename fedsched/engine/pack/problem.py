@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
     from fedsched.model.reading import Reading
+    from fedsched.model.schedule.node_stack import NodeStacks
     from fedsched.model.time.downtimes import Closures
 
 # The engine's codes, indexed by `Kind` and `End` (model/constraints/dependencies.py).
@@ -390,6 +391,13 @@ def extras_of(problem: Problem, state: State, jobs: Ints, t0: float) -> Extras |
         more=None,
     )
     return as_used(extras)
+
+
+def going_on_from(problem: Problem, idle: NodeStacks | None) -> Problem:
+    """Return the problem of a run that begins with these nodes without jobs on, off or booting; None: all are on."""
+    if problem.extras is None or idle is None:
+        return problem
+    return problem._replace(extras=problem.extras._replace(saving=problem.extras.saving._replace(begun=idle)))
 
 
 def measured_of(problem: Problem) -> Measured:
