@@ -233,6 +233,7 @@ FEATURES = {
     "placements": Feature("a placement rule (placement=)", "leave placement= out"),
     "t0": Feature("another begin (t0=)", "leave t0= out"),
     "packages": Feature("packages", "leave package= out"),
+    "objectives of signals": Feature("objectives of signals (cost, carbon, peak_watts)", "choose another metric"),
     "deadlines": Feature("deadlines", "leave deadline= out"),
     "shared nodes": Feature("node sharing (sharing=)", "leave sharing= out"),
     "node limits of accounts": Feature("limits of nodes of accounts", _NO_ENFORCING),
@@ -255,8 +256,8 @@ PLACES = {
     "slurm": Place("Policy slurm", "take another policy"),
     "optimize": Place("optimize"),
     "optimize with boots": Place("optimize with nodes that boot"),
-    "packages": Place("A search by packages", "leave package= out"),
     "packages on shared nodes": Place("A search by packages on shared nodes", "leave package= out"),
+    "packages with boots": Place("A search by packages on nodes that boot", "leave package= or power= out"),
     "environment": Place("The learning environment"),
     "exact": Place("The exact model"),
     "bounds": Place("lower_bounds"),
@@ -298,11 +299,11 @@ REFUSED: dict[str, dict[str, str]] = {
     "optimize with boots": {
         "surprises": "the energy of a plan depends on which nodes they would turn on",
     },
-    "packages": {
-        "boots": "which nodes are off or boot as a package begins is not carried over from the one before",
-    },
     "packages on shared nodes": {
         "downtimes that take nodes": "what a lost run held of a node is not carried from package to package",
+    },
+    "packages with boots": {
+        "objectives of signals": "prices of a package know no nodes that the packages before it left off",
     },
     "environment": {
         "power saving": _NOT_MODELLED,

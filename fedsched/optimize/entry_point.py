@@ -13,6 +13,7 @@ from fedsched.core.values import is_number, origin, seed_or_fresh, whole
 from fedsched.engine.compatibility import FIXED_SHAPES, Use, refuse
 from fedsched.engine.sharing import NodeSharing
 from fedsched.io.arguments import nouns_of
+from fedsched.model.power.switching import is_switching
 from fedsched.model.reading import CLAIRVOYANT, Reading
 from fedsched.optimize.baselines import usual_baselines
 from fedsched.optimize.packages import optimize_in_packages
@@ -227,12 +228,16 @@ def optimize(
     )
     if shared is not None:
         refuse_to_share(info)
-    options = {"packages": package, "running jobs": running, "deadlines": deadline}
+    priced, boots = aims.priced or None, package is not None and is_switching(cluster.power)
+    options = {
+        "packages": package, "running jobs": running, "deadlines": deadline, "objectives of signals": priced,
+    }  # fmt: skip
     given = tuple(name for name, value in options.items() if value is not None)
     use = Use(workload, cluster, settings.reading, given=given)
-    if package is not None and shared is not None:
-        refuse("packages on shared nodes", use)
-    refuse("optimize", use)
+    shares = package is not None and shared is not None
+    for place, is_used in (("packages on shared nodes", shares), ("packages with boots", boots), ("optimize", True)):
+        if is_used:
+            refuse(place, use)
     if settings.reading.is_free(workload):
         _refuse_to_choose(info)
     if deadline is not None:

@@ -13,14 +13,16 @@ import numpy as np
 from fedsched.core.errors import InfeasibleError
 from fedsched.core.text import counted
 from fedsched.engine.run.evaluate import unpack_row
-from fedsched.engine.run.simulation import unfinished_note
+from fedsched.engine.run.simulation import idle_nodes, unfinished_note
 from fedsched.engine.sharing.result import SharedSchedule, shared_schedule
 from fedsched.model.constraints.dependencies import Dependencies, End, Kind, conditions_of, edges_of, ends_of
 from fedsched.model.constraints.feedback import followers_of, submits_after
 from fedsched.model.jobs.alternatives import present_shapes
 from fedsched.model.jobs.shaping import with_shapes
 from fedsched.model.power.power_cap import is_capped
+from fedsched.model.power.switching import is_switching
 from fedsched.model.schedule.lost import LostRuns, no_runs
+from fedsched.model.schedule.promises import Promises
 from fedsched.model.schedule.schedule import Schedule
 from fedsched.optimize.baselines import bound_on, measured, rows_of, yardsticks
 from fedsched.optimize.result import Front, PlannedQueue, Result
@@ -240,6 +242,10 @@ def optimize_in_packages(
     done: list[Ended] = []
     history: list[Moment] = []
     lost: list[LostRuns] = []
+    promises = Gathered(jobs)
+    left_off: Simulation | None = None  # what ran before the next package
+    if is_switching(cluster.power):  # no job has begun yet
+        left_off = whole.truth.started(whole.row(np.arange(whole.layout.jobs)))
     used: list[tuple[Schedule, Ints]] = []  # schedules of packages, and the rows of the jobs that began there
     now, running, still = t0, whole.running, np.zeros(0, dtype=np.int64)
     waiting = whole.truth.problem.arrival
@@ -251,6 +257,8 @@ def optimize_in_packages(
         start[still], finish[still], counts[still] = alone.state.start, alone.state.finish, alone.state.counts
         used.append((alone.schedule(), still))
         lost.append(_lost_by(now, used[-1][0], still))
+        promises.add(still, used[0][0])
+        left_off = alone
         running, still = _running_at(now, alone, still)
     packages = [waiting[begin : begin + package] for begin in range(0, len(waiting), package)]
     refuse_links_across(workload, packages)
@@ -283,7 +291,8 @@ def optimize_in_packages(
             settings = replace(search.settings, submits="keep", t0=now)
             inner = replace(search, settings=settings, baselines=(), part=begins)
             since = None if whole.delays is None else whole.delays.since[rows]
-            problem = problem_of(inner, part, cluster, running=running, delays_since=since)
+            idle = None if left_off is None else idle_nodes(left_off, now)
+            problem = problem_of(inner, part, cluster, running=running, delays_since=since, idle=idle)
             plans = (planned_queue(problem, part_of_plan(whole, row, problem, rows)) for row in given)
             budget = clock.part(len(packages) - number + 1, kept=beside)
             searched = clock.elapsed
@@ -308,6 +317,7 @@ def optimize_in_packages(
                 best = problem.truth.schedule(ended.row)
                 start[rows], finish[rows], counts[rows] = best.start, best.finish, best.counts
                 own = slice(len(still), None)  # the package's own jobs; the first rows still run
+                promises.add(np.where(np.arange(rows.size) < len(still), -1, rows), best)
                 used.append((best, np.where(np.arange(rows.size) < len(still), -1, rows)))
                 if shapes is not None and (chosen := problem.alternatives_of(ended.row)) is not None:
                     shapes[rows[own]] = chosen[own]
@@ -323,10 +333,11 @@ def optimize_in_packages(
                     lost.append(_lost_by(math.inf, best, rows))
                 reason = ended.stop_reason
                 break
-            now = last_submit(workload, packages[number], max(now, _when_all_left(best)))
+            now = last_submit(workload, packages[number], max(now, _when_all_left(best, rows.size - len(still))))
             lost.append(_lost_by(now, best, rows))
             ahead.lost = _joined(lost, len(cluster.groups))
-            running, still = _running_at(now, problem.truth.started(ended.row).advance(until=now), rows)
+            left_off = problem.truth.started(ended.row).advance(until=now)
+            running, still = _running_at(now, left_off, rows)
             beside = max(beside, clock.elapsed - begun - searched) if number > first else 0.0  # the first one loads
     cut = len(done) < len(packages) or any(one.row is None for one in done)
     missing = 0 if cut else whole.truth.missed(finish)
@@ -346,6 +357,7 @@ def optimize_in_packages(
         reading=search.settings.reading,
         delays=delays,
         lost=lost_runs,
+        promises=promises.in_turn(t0) if is_switching(cluster.power) else None,
         policy=f"{search.info.title} in packages of {package}",
         notes=(
             *((f"interrupted in package {len(done)} of {len(packages)}",) if cut else ()),
@@ -389,6 +401,30 @@ def optimize_in_packages(
     )
 
 
+class Gathered:
+    """When the jobs of all packages were promised their nodes, gathered package by package."""
+
+    def __init__(self, jobs: int) -> None:
+        self._time, self._place = np.full(jobs, np.nan), np.zeros((2, jobs), dtype=np.int64)
+        self._packages = 0
+
+    def add(self, rows: Ints, schedule: Schedule) -> None:
+        """Add the promises of a package's schedule; `rows` has the row of each of its jobs among all, or -1."""
+        if schedule.promises is None:
+            return
+        own = np.flatnonzero(rows >= 0)
+        self._time[rows[own]] = schedule.promises.time[own]
+        self._place[:, rows[own]] = schedule.promises.turn[own], np.full(own.size, self._packages)
+        self._packages += 1
+
+    def in_turn(self, t0: float) -> Promises:
+        """Return the promises with each job's turn among all of them."""
+        turn = np.zeros(self._time.size, dtype=np.int64)
+        order = np.lexsort((*self._place, np.maximum(self._time, t0)))
+        turn[order] = np.arange(order.size)
+        return Promises(self._time, turn)
+
+
 def on_shared_nodes(
     schedule: Schedule, sharing: NodeSharing | None, used: Sequence[tuple[Schedule, Ints]]
 ) -> Schedule:
@@ -413,12 +449,17 @@ def _joined(lost: Sequence[LostRuns], groups: int) -> LostRuns:
     return LostRuns(*(np.concatenate(columns) for columns in zip(no_runs(groups), *lost, strict=True)))
 
 
-def _when_all_left(schedule: Schedule) -> float:
-    """Return the time at which the last of the jobs starts, for the last time, or is cancelled; −inf if none does."""
+def _when_all_left(schedule: Schedule, fresh: int) -> float:
+    """Return the time at which the last of the jobs starts, for the last time, or is cancelled; −inf if none does.
+
+    The package's own jobs are the last `fresh` rows. The others ran before: they count if downtimes took their nodes.
+    """
     times, gone = schedule.start.copy(), schedule.cancelled
     if schedule.workload.cancel_at is not None:
         times[gone] = schedule.workload.cancel_at.times[gone]
-    return float(np.nanmax(np.append(times, schedule.lost.start), initial=-np.inf))  # killed ones have no start
+    lost = schedule.lost.start
+    times = times if lost.size else times[times.size - fresh :]
+    return float(np.nanmax(np.append(times, lost), initial=-np.inf))  # killed ones have no start
 
 
 def part_of_plan(whole: SearchProblem, row: Ints, problem: SearchProblem, rows: Ints) -> Ints:

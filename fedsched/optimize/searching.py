@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
     from fedsched.engine.arrays.structs import Floats, Ints
+    from fedsched.model.schedule.node_stack import NodeStacks
     from fedsched.model.schedule.schedule import Schedule
     from fedsched.optimize.baselines import Yardsticks
     from fedsched.optimize.result import Settings
@@ -104,12 +105,15 @@ def problem_of(
     *,
     running: RunningJobs | None = None,
     delays_since: Floats | None = None,
+    idle: NodeStacks | None = None,
 ) -> SearchProblem:
     """Return the search problem of a workload on a federation, with the search's settings.
 
-    `delays_since` has the time from which each job's delay counts, if it is not as in reading 71.
+    `delays_since` has the time from which each job's delay counts, if it is not as in reading 71, and `idle` the nodes
+    without jobs, if some of them may be off.
     """
-    more = {} if delays_since is None else {"delays_since": delays_since}
+    more: dict[str, Any] = {} if delays_since is None else {"delays_since": delays_since}
+    more |= {} if idle is None else {"idle": idle}
     settings = search.settings
     return problem_for(
         workload,

@@ -70,12 +70,11 @@ def on_slurm(call: Call, tmp_path: Path) -> fs.Schedule:
 PLACES: dict[str, Callable[[Call, Path], object]] = {
     **{f"dispatch {one}": lambda call, _, one=one: simulated(call, fs.Rules(dispatch=one)) for one in DISPATCH},
     **dict.fromkeys(("boots", "shared nodes"), lambda call, _: simulated(call)),
-    "packages": lambda call, _: searched(call, objectives="makespan", package=3),
     "packages on shared nodes": lambda call, _: searched(call, objectives="makespan", package=3, sharing="first"),
     "slack": lambda call, _: searched(call, objectives="cost"),
     "plans on shared nodes": lambda call, _: searched(call, sharing="first"),
     "slurm": on_slurm,
-    **dict.fromkeys(("optimize", "optimize with boots"), lambda call, _: searched(call)),
+    **dict.fromkeys(("optimize", "optimize with boots", "packages with boots"), lambda call, _: searched(call)),
     "environment": lambda call, _: Episodes(call.jobs, call.machine, runs=1, reading=call.reading),
     "exact": lambda call, _: fs.bounds.exact(call.jobs, call.machine, reading=call.reading),
     **dict.fromkeys(
@@ -129,7 +128,7 @@ def test_a_feature_is_found_where_it_is_used(feature: str) -> None:
         assert (usage_note(feature, use_of(call)) is not None) == has
 
 
-OTHER_VERBS = {"packages", "deadlines", "shapes by plans"}
+OTHER_VERBS = {"packages", "packages with boots", "objectives of signals", "deadlines", "shapes by plans"}
 AGAIN = {"placements", "running jobs", "t0", "caps", "several clusters", "shapes to choose"}
 SIMULATED = [name for name in PARTS if name not in OTHER_VERBS | AGAIN]
 RULES = ([f"dispatch {one}" for one in DISPATCH], [f"placement {one}" for one in PLACEMENTS])

@@ -144,10 +144,50 @@ def test_costs_of_plans_are_those_of_their_schedules() -> None:
             assert result.bound("cost") <= row.cost * (1 + 1e-9)
 
 
-def test_packages_are_refused_by_name() -> None:
-    """A package does not know which nodes the one before left off."""
-    with pytest.raises(InfeasibleError, match="by packages does not support jobs that wait for nodes to boot"):
-        fs.optimize(crowd(6, 1), two_sites(Timeout(10.0)), objectives="makespan", package=3, evaluations=10)
+@pytest.mark.parametrize("power", POWERS, ids=str)
+@pytest.mark.parametrize("submits", ["keep", "now"])
+def test_packages_begin_with_the_nodes_that_the_one_before_left(power: object, submits: str) -> None:
+    """The schedule of all packages is true: each job starts when its nodes are on, and energy is of all states."""
+    for seed in range(tries(8, 2)):
+        jobs = crowd(14, seed, nodes=6, spread=400, exact=True)
+        how = {"objectives": ("makespan", "energy")[seed % 2], "submits": submits, "evaluations": 20, "seed": seed}
+        result = fs.optimize(jobs, two_sites(power), package=4, baselines=("fcfs",), **how)
+        schedule = result.best()
+        row = schedule.metrics()
+        schedule.verify(claimed=row)
+        assert result.bound() <= result.value() * (1 + 1e-12)
+        assert row.switches > 0
+
+
+def test_packages_of_random_systems_are_true() -> None:
+    """Beside downtimes, pools, limits, uplinks and all else a schedule of packages keeps to the model."""
+    checked = 0
+    for seed in range(72_000, 72_000 + tries(80, 16)):
+        draw = (strategies.going_off_with_downtimes, strategies.going_off_beside_uplinks)[seed % 2]
+        scenario = draw(seed).foreseen()
+        workload, federation, _ = strategies.to_package(scenario.jobs, scenario.machine)
+        how = {"objectives": "energy", "submits": ("keep", "now")[seed // 2 % 2], "evaluations": 8, "package": 2}
+        how["baselines"] = ("fcfs",)
+        try:
+            result = fs.optimize(workload, federation, saturation=scenario.settings.saturation, **how)
+        except InfeasibleError:  # a job waits for one of a later package, or may never find room
+            continue
+        schedule = result.best()
+        assert [line for line in schedule.violations(claimed=schedule.metrics()) if "never started" not in line] == []
+        checked += 1
+    assert checked > tries(80, 16) / 3
+
+
+def test_a_package_finds_nodes_off() -> None:
+    """The second package begins at 100, when one node is off since 25 and the other runs a job until 120."""
+    jobs = fs.Workload(submit=[0, 0, 100], tasks=[1, 1, 1], runtime=[120, 5, 10])
+    off = {"off_watts": 4.0, "boot_seconds": 12.0}
+    machine = fs.Federation((fs.Cluster("a", (fs.NodeGroup(2, 1.0, 100.0, 50.0, **off),)),), power=Timeout(20.0))
+    result = fs.optimize(jobs, machine, objectives="makespan", submits="keep", package=2, evaluations=10)
+    schedule = result.best()
+    schedule.verify(claimed=schedule.metrics())
+    assert schedule.start.tolist() == [0.0, 0.0, 112.0]
+    assert schedule.promises.time.tolist() == [0.0, 0.0, 100.0]
 
 
 @pytest.mark.parametrize("seed", range(tries(60, 6)))

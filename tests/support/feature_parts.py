@@ -165,6 +165,10 @@ PARTS: dict[str, Callable[[Call], Call]] = {
     "placements": _options(placement="fastest"),
     "t0": _options(t0=0.0),
     "packages": _options(package=3, objectives="makespan"),
+    "packages with boots": _after(_machine(power=Timeout(2.0)), _options(package=3, objectives="makespan")),
+    "objectives of signals": _after(
+        _machine(signals=(fs.Signal((0.0,), (50.0,), "EUR/MWh"),)), _options(objectives="cost")
+    ),
     "deadlines": _options(deadline=1e6),
     "shared nodes": _options(sharing="first"),
 }

@@ -138,6 +138,16 @@ def begin(problem: Problem, plan: Plan, state: State) -> None:
     set_out(problem, plan, state)
 
 
+@kernel
+def change_until(problem: Problem, state: State, time: float) -> None:
+    """Let downtimes close and open nodes until `time`, in a state in which nothing else happens before that."""
+    change = downtimes.next_change(problem.extras, state.extras)
+    while change <= time:
+        state.clock[Clock.NOW] = change
+        _close_begun(counted_nodes(problem), state)
+        change = downtimes.next_change(problem.extras, state.extras)
+
+
 @inlined
 def _dispatch(problem: Problem, plan: Plan, state: State) -> None:
     # Does one dispatch pass.

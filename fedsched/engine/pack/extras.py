@@ -351,3 +351,10 @@ def extras_of_jobs(problem: Problem, state: State, jobs: Ints, t0: float) -> Ext
         if feature.of_plan is not None and feature.entries(part := getattr(problem.extras, name)).size
     }
     return _extras(parts)
+
+
+def going_on_from(problem: Problem, idle: NodeStacks | None) -> Problem:
+    """Return the problem of a run that begins with these nodes without jobs on, off or booting; None: all are on."""
+    if problem.extras is None or idle is None:
+        return problem
+    return problem._replace(extras=problem.extras._replace(saving=problem.extras.saving._replace(begun=idle)))

@@ -18,7 +18,7 @@ from fedsched.core.values import origin
 from fedsched.engine.arrays.new_state import new_state
 from fedsched.engine.arrays.structs import Rates, RunningJobs, State
 from fedsched.engine.codes import Dispatch, Needs, Placement, Status, needs_of
-from fedsched.engine.loop.event_loop import begin, first_unplaceable, run
+from fedsched.engine.loop.event_loop import begin, change_until, first_unplaceable, run
 from fedsched.engine.loop.metric_integrals import integrals
 from fedsched.engine.numbers import Clock, Counter, LostNumber, WaitingNumber
 from fedsched.engine.optional_features.cancellations import GONE
@@ -35,6 +35,7 @@ from fedsched.model.machine.counters import limit_exceeded_alone
 from fedsched.model.power.power_cap import is_capped
 from fedsched.model.schedule.integrals import Integrals
 from fedsched.model.schedule.lost import LostRuns
+from fedsched.model.schedule.node_stack import as_begun
 from fedsched.model.schedule.promises import Promises
 from fedsched.model.schedule.schedule import Schedule
 from fedsched.model.time.downtimes import takes_nodes
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
     from fedsched.model.reading import Reading
+    from fedsched.model.schedule.node_stack import NodeStacks
 
 OF_STATE = [name for name in RunningJobs._fields if name in State._fields]  # fields of running jobs in a State
 OF_RATES = [name for name in RunningJobs._fields if name in Rates._fields]  # and in its rates
@@ -472,6 +474,18 @@ def promises_in(state: State) -> Promises | None:
     if state.extras is None or not state.extras.powered.promised.size:
         return None
     return Promises(state.extras.powered.promised, state.heap.sequence)
+
+
+def idle_nodes(run: Simulation, time: float) -> NodeStacks | None:
+    """Return the nodes without jobs at a time up to which a run has advanced, as another run begins with.
+
+    A run ends with its last job: downtimes close and open nodes until that time. None if nodes do not go off and boot.
+    """
+    extras = run.state.extras
+    if extras is None or not extras.powered.promised.size:
+        return None
+    change_until(run.problem, run.state, time)
+    return as_begun(extras.powered.stacks)
 
 
 def lost_in(state: State) -> LostRuns | None:

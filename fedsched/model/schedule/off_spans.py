@@ -130,9 +130,9 @@ def spans_of(federation: Federation, runs: RunTable, promises: Promises | None, 
         return _spans([])
     taken = promises if is_switching(power) else None
     since, turn = (runs.start, np.arange(runs.job.size)) if taken is None else taken.of_rows(runs.job)
-    since, turn = np.maximum(since, t0), np.where(since < t0, -1, turn)
-    closed = _closings(federation, runs, since, t0) if is_switching(power) else []
-    when, change, closes = _changes(runs, since, turn, closed)
+    ran = since < t0
+    closed = _closings(federation, runs, np.where(ran, -np.inf, since), t0) if is_switching(power) else []
+    when, change, closes = _changes(runs, np.maximum(since, t0), np.where(ran, -1, turn), closed)
     nodes = np.array([group.count for group in federation.groups], dtype=np.int64)
     used = -change.cumsum(axis=0)
     if used.min(initial=0) < 0 or (used.max(axis=0, initial=0) > nodes).any() or np.isnan(when).any():

@@ -15,6 +15,7 @@ from fedsched.engine.codes import Placement
 from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.optional_features.moldable import widest_of
 from fedsched.engine.pack.choices import refuse_open_sizes
+from fedsched.engine.pack.extras import going_on_from
 from fedsched.engine.pack.foresight import jobs_as_known, known_problem
 from fedsched.engine.pack.node_caps import caps_table
 from fedsched.engine.pack.problem import pack
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from fedsched.engine.sharing import NodeSharing
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
+    from fedsched.model.schedule.node_stack import NodeStacks
     from fedsched.model.schedule.schedule import Schedule
     from fedsched.policies import Policy
     from fedsched.search.encoding.delays import Delays
@@ -82,6 +84,8 @@ class SearchProblem(PackedProblem, Read):
         The time from which the delay of each job counts; by default as in reading 71.
     deadline
         The time by which all jobs of a plan must end.
+    idle
+        The nodes without jobs at t0, if they go off and boot; by default all are on.
 
     Examples
     --------
@@ -112,7 +116,9 @@ class SearchProblem(PackedProblem, Read):
         delays: bool = False,
         delays_since: Floats | None = None,
         deadline: float | None = None,
+        idle: NodeStacks | None = None,
     ) -> None:
+        self._idle = idle
         words = reading.but(
             knowledge=knowledge, saturation=saturation, kill_at_estimate=kill_at_estimate, alternatives=alternatives
         )
@@ -181,10 +187,10 @@ class SearchProblem(PackedProblem, Read):
 
         def packed(jobs: Workload) -> Problem:
             if late is None:
-                return pack(jobs, federation, reading=self.reading, t0=t0, running=running)
+                return going_on_from(pack(jobs, federation, reading=self.reading, t0=t0, running=running), self._idle)
             able = with_delays(jobs, late.since, slack_of(jobs))  # plans write the earliest starts
             found = pack(able, federation, reading=self.reading, t0=begin, running=running)
-            return with_writable_begins(found, late)[0]
+            return with_writable_begins(going_on_from(found, self._idle), late)[0]
 
         true = packed(self.workload)
         self._jobs = jobs_as_known(self.workload, true.t0)
@@ -282,6 +288,7 @@ class SearchProblem(PackedProblem, Read):
         if workload is not self._jobs:
             rows = () if self.running is None else tuple(self.running.rows.tolist())
             own = pack(workload, self.federation, reading=self.reading, t0=problem.t0, running=rows)
+            own = going_on_from(own, self._idle)
             problem = own if self._truth is None else known_problem(own, own.t0)
         return Simulation(
             workload,
