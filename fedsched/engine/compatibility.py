@@ -314,7 +314,6 @@ REFUSED: dict[str, dict[str, str]] = {
     },
     "exact": {
         "shapes at submit": "an optimum chooses them (alternatives='free')",
-        "downtimes without an end": _NOT_MODELLED,
         "surprises": "an optimum holds only for what is known",
         "jobs in reservations": _MISSED,
         "power saving": _NOT_MODELLED,
