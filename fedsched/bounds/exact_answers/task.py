@@ -185,8 +185,8 @@ def _refuse_without_room(problem: Problem, relaxation: Relaxation, ids: Ints, ow
     fit[owner[fits >= (relaxation.wanted if relaxation.fits.size else relaxation.tasks)]] = True
     if not fit.all():
         raise InfeasibleError(
-            f"exact: job {ids[np.argmin(fit)]} may find no room on the nodes that downtimes do not close for good; give "
-            "these downtimes an end, or leave the job out."
+            f"exact: job {ids[np.argmin(fit)]} may find no room on the nodes that downtimes do not close for good; "
+            "give these downtimes an end, or leave the job out."
         )
 
 
