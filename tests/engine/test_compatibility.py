@@ -82,12 +82,12 @@ PLACES: dict[str, Callable[[Call, Path], object]] = {
     "stretches": lambda call, _: Episodes(call.jobs, call.machine, runs=1, reading=call.reading, jobs=3),
     "exact": lambda call, _: fs.bounds.exact(call.jobs, call.machine, reading=call.reading),
     **dict.fromkeys(
-        ("bounds", "bounds of shapes", "bounds of costs"),
+        ("bounds", "bounds of shapes"),
         lambda call, _: fs.bounds.lower_bounds(call.jobs, call.machine, reading=call.reading),
     ),
 }
 # What a place itself is made of, where it is a feature too.
-OWN = {"bounds of shapes": "shapes at submit", "bounds of costs": "watts and gears"}
+OWN = {"bounds of shapes": "shapes at submit"}
 
 
 def test_the_number_of_refused_cells_is_known() -> None:

@@ -21,10 +21,8 @@ from fedsched.engine.pack.node_caps import caps_table
 from fedsched.engine.pack.problem import pack
 from fedsched.model.constraints.dependencies import ending_as, ends_of, replace_singletons
 from fedsched.model.jobs.admission import count_in_nodes, with_default_times
-from fedsched.model.jobs.alternatives import may_change_gear
 from fedsched.model.jobs.shaping import with_chosen_shapes, with_shapes
 from fedsched.model.machine.counters import counters_of
-from fedsched.model.power.watts import have_own_watts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -141,9 +139,6 @@ def task_of(
     workload = with_chosen_shapes(workload, federation, reading)
     if reading.is_free(workload):
         refuse_open_sizes("exact", workload, federation)
-    geared = reading.is_free(workload) and may_change_gear(workload)
-    if geared or have_own_watts(workload):  # more nodes than a job needs may draw less
-        refuse("bounds of costs", Use(workload, federation))
     problem = pack(workload, federation, reading=reading, t0=t0)
     limits = caps_table(workload, federation, caps)
     if problem.arrival.size < len(workload):
