@@ -20,7 +20,7 @@ from fedsched.model.jobs.uneven import are_uneven
 from fedsched.model.machine.counters import first_counter
 from fedsched.model.power.power_cap import is_capped
 from fedsched.model.power.switching import is_switching
-from fedsched.model.power.watts import have_own_watts
+from fedsched.model.power.watts import have_own_watts, watts_of
 from fedsched.model.reading import USUAL, Reading
 from fedsched.model.time.downtimes import RESERVATION, takes_nodes
 from fedsched.model.time.reservations import in_reservations
@@ -109,6 +109,15 @@ def _in_reservation(use: Use) -> str | None:
     return f"job {use.workload.id[rows[0]]} is in reservation {name!r}"
 
 
+def _thrifty_uneven(use: Use) -> str | None:
+    each, owner, _ = every_shape(use.workload, use.federation)
+    watts, idle = watts_of(each, use.federation.groups), [group.idle_watts for group in use.federation.groups]
+    if not watts.size:
+        return None
+    rows = owner[are_uneven(each) & (watts < idle).any(axis=1)]
+    return f"job {use.workload.id[rows[0]]}" if rows.size else None
+
+
 def _uneven(use: Use) -> str | None:
     rows = are_uneven(use.workload).nonzero()[0]
     return f"job {use.workload.id[rows[0]]}" if rows.size else None
@@ -175,6 +184,10 @@ FEATURES = {
     "uneven jobs": Feature(
         "exclusive jobs on nodes that hold different numbers of their tasks",
         "set tasks_per_node=, or give nodes of one size", _uneven,
+    ),
+    "thrifty uneven jobs": Feature(
+        "exclusive jobs on nodes that hold different numbers of their tasks and draw less under them than idle ones",
+        "set tasks_per_node=, or give watts of at least idle ones", _thrifty_uneven,
     ),
     "slack": Feature("jobs with slack", "give jobs without slack=", lambda use: _if(use.workload.slack is not None)),
     "limits": Feature(
@@ -262,7 +275,6 @@ PLACES = {
     "exact": Place("The exact model"),
     "bounds": Place("lower_bounds"),
     "bounds of shapes": Place("lower_bounds of shapes to choose", FIXED_SHAPES),
-    "bounds of costs": Place("A bound or an exact answer of costs, or of jobs' own watts and gears,"),
     "slurm on shared nodes": Place("Policy slurm with node sharing", "leave sharing= out"),
     "slurm with multifactor": Place("Policy slurm with priority/multifactor", "take another policy"),
     "slurm with limits": Place("Policy slurm with limits of nodes, CPUs or accounts", "take another policy"),
@@ -310,8 +322,8 @@ REFUSED: dict[str, dict[str, str]] = {
         "power caps": _NO_WATTS,
     },
     "exact": {
+        "thrifty uneven jobs": "more nodes than such a job needs would draw less",
         "shapes at submit": "an optimum chooses them (alternatives='free')",
-        "downtimes without an end": _NOT_MODELLED,
         "surprises": "an optimum holds only for what is known",
         "jobs in reservations": _MISSED,
         "power saving": _NOT_MODELLED,
@@ -319,7 +331,6 @@ REFUSED: dict[str, dict[str, str]] = {
     },
     "bounds": {"downtimes that kill": "it is then unknown which jobs count, so nothing is proven"},
     "bounds of shapes": {"ends by shapes": "which jobs start, and so what counts, depends on the schedule"},
-    "bounds of costs": {"uneven jobs": _NO_SIZES},
     "slurm on shared nodes": {
         "limits of nodes or CPUs": _NOT_MODELLED,
         "node limits of accounts": _NOT_MODELLED,

@@ -20,10 +20,8 @@ from fedsched.bounds.lower.time_grid import start_delays_of
 from fedsched.core.errors import InfeasibleError
 from fedsched.engine.pack.node_caps import caps_table
 from fedsched.model.jobs.alternatives import may_change_gear, present_shapes
-from fedsched.model.jobs.uneven import are_uneven
 from fedsched.model.power.power_cap import with_caps_only
 from fedsched.model.power.switching import with_least_idle_watts
-from fedsched.model.power.watts import have_own_watts
 from fedsched.model.schedule.metrics import NAMES, Column
 from fedsched.model.schedule.schedule import Schedule
 from fedsched.model.time.downtimes import kills, takes_nodes
@@ -179,8 +177,8 @@ def _on_whole_nodes(problem: SearchProblem, seconds: float | None) -> LowerBound
     """Return lower bounds on all schedules if each task has a node of its own; None if nothing can be proven.
 
     Nothing is proven if it is open which jobs count: they may have no end, be killed, leave or miss their
-    reservations. The same holds if running jobs meet shapes that plans choose, if all jobs run already and may lose
-    their nodes, or if unequal tasks per node meet prices or jobs' own watts.
+    reservations. The same holds if running jobs meet shapes that plans choose, or if all jobs run already and may lose
+    their nodes.
     """
     if problem.misses_sure_jobs() or kills(problem.federation, problem.problem.t0):
         return None
@@ -190,8 +188,6 @@ def _on_whole_nodes(problem: SearchProblem, seconds: float | None) -> LowerBound
             return None
     if problem.no_sure_starts:
         return None
-    if (problem.federation.signals or have_own_watts(problem.workload)) and are_uneven(problem.workload).any():
-        return None  # more nodes may be cheaper than the fewest
     if problem.reading.leaves_open(problem.workload):
         really = problem.reading.but(knowledge="runtime")  # true run times, whatever plans know
         t0 = problem.problem.t0

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+import random
 import subprocess
 import sys
 from dataclasses import replace
@@ -11,10 +13,13 @@ import numpy as np
 import pytest
 from reference import brute, naive
 from support import strategies
+from support.exact_answers import check_against_best
+from support.tiers import tries
 
 import fedsched as fs
 from fedsched.bounds import exact, exact_front, lower_bounds
 from fedsched.bounds.exact_answers.cp_sat_model import time_unit
+from fedsched.core.errors import InfeasibleError
 from fedsched.generate import planted
 
 PATIENCE = 600.0  # seconds that no case here needs, on however busy a machine
@@ -122,6 +127,60 @@ def test_no_bound_is_above_the_optimum_with_maintenance_and_conditions() -> None
         with_conditions += any(job.after for job in jobs)
     assert with_breaks > 5
     assert with_conditions > 5
+
+
+def endless_cases(count: int) -> list[tuple[list[naive.Job], naive.Machine]]:
+    """Return tiny problems in which some nodes never open again, and the others hold each job."""
+    found = []
+    for seed in itertools.count():
+        scenario = strategies.random_scenario(seed, max_jobs=3).with_breaks()
+        jobs = [replace(job, bandwidth=0.0, estimate=job.runtime) for job in scenario.jobs]
+        rng = random.Random(seed)
+        closures = [replace(one, end=rng.choice((one.end, math.inf))) for one in scenario.machine.closures]
+        machine = replace(scenario.machine, closures=tuple(closures))
+        ever = [one for one in closures if one.end == math.inf]
+        gone = [sum(one.nodes for one in ever if one.group == g) for g in range(len(machine.groups))]
+        pairs = zip(machine.groups, gone, strict=True)
+        left = replace(machine, groups=[replace(group, count=max(0, group.count - n)) for group, n in pairs])
+        rooms = [
+            sum(cap * naive.together(job, g) for g, cap in enumerate(naive.effective_caps(job, left))) for job in jobs
+        ]
+        ways = [len(brute.spreads(job, naive.effective_caps(job, machine))) for job in jobs]
+        fits = all(room >= naive.wanted(job) for room, job in zip(rooms, jobs, strict=True))
+        if any(gone) and fits and len(jobs) > 1 and math.prod(ways) <= 200:
+            found.append((jobs, machine))
+        if len(found) == count:
+            return found
+    raise AssertionError
+
+
+def test_nodes_that_never_open_again() -> None:
+    """The least value of all schedules in which jobs end before their nodes close, or are on others."""
+    proven = asked = matters = 0
+    for jobs, machine in endless_cases(tries(60)):
+        workload, federation, caps = strategies.to_package(jobs, machine)
+        fewest, points = brute.best_of_all(jobs, machine)
+        for objective, place in (("makespan", 0), ("energy", 1)):
+            answer = exact(workload, federation, objective=objective, caps=caps, seconds=PATIENCE, workers=1)
+            answer.schedule.verify(caps=caps)
+            check_against_best(answer, fewest, min(point[place] for point in points))
+            proven += answer.status == "optimal"
+            asked += 1
+        always = brute.best_of_all(jobs, replace(machine, closures=()))[1]
+        matters += min(points) != min(always)
+    assert proven > 0.8 * asked
+    assert matters > 3
+
+
+def test_a_job_that_endless_downtimes_leave_no_room_is_refused() -> None:
+    """It might run before, but another job might then be in its way for ever."""
+    gone = fs.Downtime("cluster", 18.0, math.inf, nodes="1 of all", known_from=0.0, end_known=True)
+    two = replace(fs.Federation.homogeneous(2), calendar=(gone,))
+    jobs = fs.Workload(submit=[0.0] * 3, tasks=[1, 1, 1], runtime=[20.0, 15.0, 16.0])
+    answer = exact(jobs, two, seconds=PATIENCE)
+    assert (answer.status, answer.value) == ("optimal", 35.0)
+    with pytest.raises(InfeasibleError, match="job 2 may find no room on the nodes that downtimes do not close"):
+        exact(replace(jobs, tasks=[1, 2, 1]), two, seconds=PATIENCE)
 
 
 def test_maintenance_and_conditions_under_contention() -> None:

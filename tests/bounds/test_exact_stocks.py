@@ -150,10 +150,12 @@ def test_own_watts_by_hand() -> None:
     assert front.points.tolist() == [[t, pytest.approx(e)] for t, e in better]
 
 
-def test_own_watts_of_uneven_jobs_are_refused() -> None:
-    """More nodes than a job needs might draw less, and how many it takes follows from its placement."""
+def test_uneven_jobs_that_draw_less_than_idle_nodes_are_refused() -> None:
+    """More nodes than a job needs would draw less then; on the fewest of the thriftiest nodes they draw least else."""
     groups = tuple(fs.NodeGroup(2, 1.0, 100.0, 50.0, resources={"cpu": cpus}) for cpus in (4, 3))
     machine = fs.Federation((fs.Cluster("A", groups),))
     jobs = fs.Workload(submit=[0.0], tasks=[6], runtime=[10.0], layout={"exclusive": 1}, watts=[10.0])
-    with pytest.raises(IncompatibleError, match="an exact answer of costs, or of jobs' own watts and gears, does not"):
+    with pytest.raises(IncompatibleError, match=r"The exact model does not support .* draw less under them than idle"):
         exact(jobs, machine)
+    answer = exact(replace(jobs, watts=[60.0]), machine, objective="energy", seconds=PATIENCE, workers=1)
+    assert (answer.status, answer.value) == ("optimal", 10.0 * (200.0 + 2 * 10.0))

@@ -26,7 +26,11 @@ def cases(number: int) -> list[tuple[list[naive.Job], naive.Machine]]:
     """Return tiny problems of such jobs and others, with all else that the exact model takes."""
     found = []
     for seed in itertools.count():
-        scenario = strategies.random_scenario(seed, max_jobs=4).for_the_exact_model().without_watts()
+        drawn = strategies.random_scenario(seed, max_jobs=4).for_the_exact_model()
+        scenario = drawn.without_watts()
+        if seed % 2:  # none below those of idle nodes
+            jobs = [replace(job, gear=0, watts=None if job.watts is None else job.watts + 90.25) for job in drawn.jobs]
+            scenario = replace(drawn, jobs=jobs)
         scenario = strategies.on_uneven_nodes(scenario, seed)
         jobs = [replace(job, bandwidth=0.0, estimate=job.runtime) for job in scenario.jobs]
         held = [naive.on_whole_nodes(job, scenario.machine) for job in jobs]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 TESTS = Path(__file__).parents[1]
 CELLS = [(place, feature) for place, features in REFUSED.items() for feature in features]
-FROZEN = 38  # refused cells; a change that opens or closes one changes this number
+FROZEN = 37  # refused cells; a change that opens or closes one changes this number
 # Cells that a slurm.conf with accounts decides, and one of running jobs: the files of their tests name the feature.
 ELSEWHERE = {
     ("slurm on shared nodes", "limits of nodes or CPUs"): "slurm/test_against_naive_shared.py",
@@ -78,12 +78,12 @@ PLACES: dict[str, Callable[[Call, Path], object]] = {
     "environment": lambda call, _: Episodes(call.jobs, call.machine, runs=1, reading=call.reading),
     "exact": lambda call, _: fs.bounds.exact(call.jobs, call.machine, reading=call.reading),
     **dict.fromkeys(
-        ("bounds", "bounds of shapes", "bounds of costs"),
+        ("bounds", "bounds of shapes"),
         lambda call, _: fs.bounds.lower_bounds(call.jobs, call.machine, reading=call.reading),
     ),
 }
 # What a place itself is made of, where it is a feature too.
-OWN = {"optimize with boots": "boots", "bounds of shapes": "shapes at submit", "bounds of costs": "watts and gears"}
+OWN = {"optimize with boots": "boots", "bounds of shapes": "shapes at submit"}
 
 
 def test_the_number_of_refused_cells_is_known() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from engine.test_against_naive import run_engine
 from reference import naive
 from support import strategies
 from support.tiers import tries
@@ -200,14 +201,19 @@ def test_bounds_hold() -> None:
     """Tests that no random schedule is better than what is proven, though jobs may take more nodes than the fewest."""
     checked = 0
     for seed in range(tries(60)):
-        plain = strategies.random_scenario(seed, max_jobs=6).for_bounds().without_watts()
-        scenario = strategies.on_uneven_nodes(plain, seed)
+        drawn = strategies.random_scenario(seed, max_jobs=6).for_bounds()
+        scenario = strategies.on_uneven_nodes(drawn if seed % 2 else drawn.without_watts(), seed)
         result = scenario.simulate()
         if any(np.isnan(result.finish)):
             continue
         workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
         killed = scenario.settings.kill_at_estimate
+        signal = fs.Signal((0.0, 2.0, 5.0), (400.0, 100.0, 300.0), "g/kWh", until=20.0, beyond="repeat")
+        federation = replace(federation, signals=(*federation.signals, signal))
         bounds = fs.bounds.lower_bounds(workload, federation, kill_at_estimate=killed, caps=caps)
+        schedule = run_engine(scenario)
+        carbon = replace(schedule, federation=federation).metrics().carbon
+        assert bounds.of("carbon") <= carbon * (1 + 1e-12) + 1e-15
         measured = naive.metrics(result)
         for name in ("makespan", "energy", "busy_energy", "flow", "mean_wait", "weighted_response", "coallocated"):
             assert not bounds.of(name) > measured[name] * (1 + 1e-12), (seed, name)

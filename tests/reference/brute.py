@@ -145,7 +145,7 @@ def earliest(
     closures = machine.closures
     moments = [since, *(end for i, end in partial.ends.items() if i in partial.starts), *(one.end for one in closures)]
     moments += [end for _, end in job.held]
-    for start in sorted(moment for moment in moments if moment >= since):
+    for start in sorted(moment for moment in moments if since <= moment < math.inf):
         if any(begin <= start < end for begin, end in job.held):
             continue
         if not leave_enough(jobs, machine, partial, j, counts, start):

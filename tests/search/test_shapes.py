@@ -61,7 +61,8 @@ def random_problem(
     reading = fs.Reading(
         knowledge="runtime", saturation=scenario.settings.saturation, kill_at_estimate=kill, alternatives="free"
     )
-    return SearchProblem(workload, federation, BOTH, reading=reading, threads=2)
+    problem = SearchProblem(workload, federation, BOTH, reading=reading, threads=2)
+    return problem if problem.shapes is not None else None
 
 
 def some_rows(problem: SearchProblem, count: int, seed: int) -> np.ndarray:

@@ -143,6 +143,10 @@ PARTS: dict[str, Callable[[Call], Call]] = {
     "conditions and begins": _jobs(after=["", "", "afterok:1+5s", "", "", "after:1"], begin=[0, 9, 0, 0, 30, 0]),
     "cancellations": _jobs(cancel_at=[-1, -1, 2.5, 4.0, -1, -1]),
     "uneven jobs": _after(_groups(resources={"cpu": 4, "memory": 10}), _jobs(layout={"exclusive": [1, 0, 1, 1, 0, 1]})),
+    "thrifty uneven jobs": _after(
+        _groups(resources={"cpu": 4, "memory": 10}),
+        _jobs(layout={"exclusive": [1, 0, 1, 1, 0, 1]}, watts=[-1, -1, 0.0, -1, -1, -1]),
+    ),
     "slack": _jobs(slack=[5.0, 0, 3600.0, 0, 0, 0]),
     "limits": _machine(limits=(fs.Limit("user", jobs=1),)),
     "limits of nodes or CPUs": _machine(limits=(fs.Limit("account", nodes=4),)),

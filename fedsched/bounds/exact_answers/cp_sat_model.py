@@ -308,6 +308,8 @@ def build(
     lags = np.array([wait.lag for wait in rules.waits])
     leaves = np.array(rules.leaves)[np.isfinite(rules.leaves)] - relaxation.t0
     held = np.array([span for of_job in rules.holds for span in of_job]).reshape(-1, 2) - relaxation.t0
+    ever = np.isinf(closing)  # nodes that do not open again
+    closing[ever] = 0.0
     times = [relaxation.release, relaxation.duration[relaxation.usable], closing, lags, leaves, np.maximum(held, 0.0)]
     unit = time_unit(times, scale)
     held = np.minimum(held, FAR * unit.seconds)
@@ -331,7 +333,8 @@ def build(
         ways = [_modes(cp, relaxation, duration, row) for row in range(int(first[j]), int(first[j + 1]))]
         modes.append([mode for of_shape in ways for mode in of_shape])
         _choose_one(cp, modes[j], there[j])
-    _schedule(cp, relaxation, starts, modes, last, _closed(cp, rules, unit.down(closing)), rules.stocks)
+    closed = _closed(cp, rules, np.where(ever, end + 1, unit.down(closing)))
+    _schedule(cp, relaxation, starts, modes, last, closed, rules.stocks)
     _keep_held(cp, rules, relaxation, unit, starts, strict=strict)
     _let_wait(cp, rules, unit.down(lags), starts, modes, there)
     let_leave(cp, rules, relaxation, unit, starts, there, strict=strict)

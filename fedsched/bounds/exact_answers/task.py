@@ -21,10 +21,8 @@ from fedsched.engine.pack.node_caps import caps_table
 from fedsched.engine.pack.problem import pack
 from fedsched.model.constraints.dependencies import ending_as, ends_of, replace_singletons
 from fedsched.model.jobs.admission import count_in_nodes, with_default_times
-from fedsched.model.jobs.alternatives import may_change_gear
 from fedsched.model.jobs.shaping import with_chosen_shapes, with_shapes
 from fedsched.model.machine.counters import counters_of
-from fedsched.model.power.watts import have_own_watts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -141,9 +139,6 @@ def task_of(
     workload = with_chosen_shapes(workload, federation, reading)
     if reading.is_free(workload):
         refuse_open_sizes("exact", workload, federation)
-    geared = reading.is_free(workload) and may_change_gear(workload)
-    if geared or have_own_watts(workload):  # more nodes than a job needs may draw less
-        refuse("bounds of costs", Use(workload, federation))
     problem = pack(workload, federation, reading=reading, t0=t0)
     limits = caps_table(workload, federation, caps)
     if problem.arrival.size < len(workload):
@@ -167,8 +162,27 @@ def task_of(
         )
         relaxation = with_true_watts(relaxation, problem)
     owner = np.repeat(np.arange(len(workload)), np.diff(first))
+    _refuse_without_room(problem, relaxation, workload.id, owner)
     rules = rules_of(problem, relaxation, counters_of(each, federation), owner)
     return Task(given, own, federation, reading, caps, relaxation, rules, first, shapes)
+
+
+def _refuse_without_room(problem: Problem, relaxation: Relaxation, ids: Ints, owner: Ints) -> None:
+    """Raise InfeasibleError if a job fits in no shape on the nodes that downtimes do not close for good."""
+    if problem.extras is None or not np.isinf(problem.extras.calendar.end).any():
+        return
+    calendar, left = problem.extras.calendar, relaxation.nodes.copy()  # each group that closes is a class of its own
+    gone = np.isinf(calendar.end)
+    np.subtract.at(left, relaxation.group_class[calendar.group[gone]], calendar.nodes[gone])
+    held = np.minimum(np.maximum(left, 0), relaxation.caps)
+    fits = (held * relaxation.fits).sum(axis=1) if relaxation.fits.size else held.sum(axis=1)
+    fit = np.zeros(len(ids), dtype=np.bool_)
+    fit[owner[fits >= (relaxation.wanted if relaxation.fits.size else relaxation.tasks)]] = True
+    if not fit.all():
+        raise InfeasibleError(
+            f"exact: job {ids[np.argmin(fit)]} may find no room on the nodes that downtimes do not close for good; "
+            "give these downtimes an end, or leave the job out."
+        )
 
 
 def _with_planned_times(workload: Workload, reading: Reading) -> Workload:

@@ -21,18 +21,15 @@ from fedsched.bounds.lower.time_grid import start_delays_of
 from fedsched.core.errors import TraceError, unknown_name
 from fedsched.core.text import counted
 from fedsched.core.values import origin, whole
-from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.pack.node_caps import caps_table
 from fedsched.engine.pack.problem import pack
 from fedsched.io.arguments import nouns_of
 from fedsched.model.jobs.admission import count_in_nodes, with_default_times
-from fedsched.model.jobs.alternatives import may_change_gear
 from fedsched.model.jobs.assumed import WATTS_MARK
 from fedsched.model.jobs.shaping import with_chosen_shapes
 from fedsched.model.jobs.transformations import with_submits
 from fedsched.model.power.power_cap import without_caps
 from fedsched.model.power.switching import with_least_idle_watts
-from fedsched.model.power.watts import have_own_watts
 from fedsched.model.reading import CLAIRVOYANT, Reading, in_words
 
 if TYPE_CHECKING:
@@ -122,15 +119,12 @@ def lower_bounds(
     delays = start_delays_of(workload, federation, -math.inf if t0 is None else t0)
     federation = with_least_idle_watts(federation)
     workload = count_in_nodes(with_default_times(workload, federation), federation)
-    geared = may_change_gear(workload)
     if reading.leaves_open(workload):
         shapes = LeastShapes(workload, federation, reading, caps, t0=t0, delays=delays)
         federation = without_caps(federation)  # which shapes they leave is known
         workload, reading = shapes.least, reading.but(alternatives="fixed")
     else:
-        shapes, workload, geared = None, with_chosen_shapes(workload, federation, reading), False
-    if federation.signals or have_own_watts(workload) or geared:  # more nodes may be cheaper
-        refuse("bounds of costs", Use(workload, federation))
+        shapes, workload = None, with_chosen_shapes(workload, federation, reading)
     problem = pack(workload, federation, reading=reading, t0=t0)
     problem = problem if shapes is None else shapes.drawing(problem)
     planned = np.minimum(workload.estimate, reading.runtime(workload))  # the least run times of any plan
