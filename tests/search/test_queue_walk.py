@@ -166,6 +166,22 @@ def test_no_evaluation_is_one_too_many(evaluations: int) -> None:
         assert run.evaluations <= evaluations
 
 
+@pytest.mark.parametrize("objective", TERMS)
+def test_rounding_is_no_progress(objective: str) -> None:
+    """Tests that a walk counts no plan as better whose sum, by a whole run, differs by rounding alone."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        machine = federation(rng)
+        run = run_of(waiting(package(machine, rng, jobs=12), machine, objective), rng)
+        walkers = QueueWalkers(run)
+        walkers.set_out(run, 0, run.seeds[0])
+        (walker,) = walkers.walkers
+        for _ in range(10):
+            steps, value = walker.steps[1], walker.value[1]
+            walkers.walk(run, 30)
+            assert walker.steps[1] == steps or walker.value[1] < value * (1.0 - 1e-13)
+
+
 def searched(threads: int, stops: tuple[int, ...]) -> tuple[Any, ...]:
     """Return what a memetic search finds that is saved and continued after these numbers of steps."""
     rng = np.random.default_rng(3)

@@ -2,8 +2,9 @@
 
 It has two to four kinds of search ("sides"), and divides the budget among them by their recent gains. The first two are
 breeding and walking. If the machine splits into units, a third side walks over plans that keep each job within one
-unit: its trials cost less. If makespan alone is sought and jobs are few, another side removes some jobs from a plan and
-reinserts them. When that side is stuck, it rebuilds the whole plan at random.
+unit: its trials cost less. If one sum over jobs is sought, such as flow, that side walks over strict queues, one for
+each cluster. If makespan alone is sought and jobs are few, another side removes some jobs from a plan and reinserts
+them. When that side is stuck, it rebuilds the whole plan at random.
 """
 
 from __future__ import annotations

@@ -266,7 +266,7 @@ class QueueWalkers(PerClusterWalkers):
             rows = walker.best[None].copy()
             values = run.problem.values(rows)
             walker.objectives[1] = values[0]
-            walker.value[1] = self.scalar(0, values[0])
+            walker.value[1] = min(walker.value[1], self.scalar(0, values[0]))  # they differ by rounding
             run.account(1, values, rows)
 
     def _go_on(self, run: Run, k: int, thread: int, fresh: bool, most: int, metrics: Floats) -> int:

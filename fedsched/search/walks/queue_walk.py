@@ -1,8 +1,9 @@
 """A walk over strict queues, one for each cluster, that minimises a sum over jobs such as flow or mean wait.
 
-Each job is bound to one cluster, whose queue starts its jobs strictly in order (`local` dispatch). A queue then runs
-without an event loop: the next job starts as soon as enough nodes are free. A trial moves a job within its queue or to
-another one, or exchanges two jobs, and runs only the changed queues. A run stops once the plan must be rejected.
+Each job is bound to one cluster, and each cluster starts its jobs strictly in the order of its queue (`local`
+dispatch). A queue then runs without an event loop: the next job starts as soon as enough nodes are free. A trial moves
+a job within its queue or to another one, or exchanges two jobs, and runs only the changed queues. A run stops once the
+plan must be rejected.
 """
 
 from __future__ import annotations
