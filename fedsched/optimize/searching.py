@@ -17,6 +17,7 @@ from fedsched.engine.codes import Dispatch, Placement
 from fedsched.engine.run.evaluate import unpack_row
 from fedsched.model.jobs.workload import Workload
 from fedsched.model.machine.federation import Federation, NodeGroup
+from fedsched.model.power.switching import is_switching
 from fedsched.model.reading import Reading
 from fedsched.model.schedule.metrics import NAMES
 from fedsched.model.time.downtimes import Downtime
@@ -135,7 +136,7 @@ def tiny_problem(search: Search, like: SearchProblem | None = None) -> SearchPro
     """Return a search problem of three jobs on four nodes; packing them loads what every problem needs.
 
     It uses the same kernels as the problem `like`. There are separate ones for downtimes, for other optional
-    features, for jobs that choose their shapes or are delayed, and for shared nodes.
+    features, for nodes that boot, for jobs that choose their shapes or are delayed, and for shared nodes.
     """
     wanted = len(search.objectives.names)  # this many metrics replace those that need signals
     objectives = Objectives(NAMES[:wanted]) if search.objectives.uncompiled else search.objectives
@@ -148,6 +149,10 @@ def tiny_problem(search: Search, like: SearchProblem | None = None) -> SearchPro
         machine = replace(machine, calendar=(window,))
         if like.problem.extras.more is not None:
             more["begin"] = [0.0, 0.0, 1.0]
+        if is_switching(like.federation.power):
+            groups = tuple(replace(group, off_watts=0.0) for group in machine.clusters[0].groups)
+            clusters = tuple(replace(cluster, groups=groups) for cluster in machine.clusters)
+            machine = replace(machine, clusters=clusters, power=like.federation.power)
     if like is not None and like.shapes is not None:
         more["alternatives"], reading = {1: [(1, 1.0), (2, 0.6)]}, Reading(alternatives="free")
     if like is not None and like.delays is not None and not search.info.walks:  # walks refuse slack by name

@@ -29,6 +29,7 @@ from support import signatures
 import fedsched as fs
 from fedsched.core.jit.parts import Linked, Part
 from fedsched.optimize import entry_point
+from fedsched.policies import Timeout
 
 ROOMS = [f"fedsched.{room}" for room in ("engine", "model", "policies", "search")]
 CLOSED = fs.Downtime("C1", 100.0, 500.0, "1 of all", "maintenance")
@@ -39,6 +40,7 @@ machine = fs.Federation.of(20, 20)
 waiting = replace(jobs, submit=np.zeros(12))
 own = (int(jobs.tasks[0]), float(jobs.runtime[0]), float(jobs.estimate[0]))
 node = fs.NodeGroup(2, resources={"cpu": 4})
+asleep = fs.NodeGroup(40, off_watts=1.0, boot_seconds=60.0)
 shared = fs.Workload(submit=[0, 0, 1, 2], tasks=[1, 2, 1, 3], runtime=[9, 4, 7, 3], demand={"cpu": [3, 1, 2, 1]})
 CASES = {
     "plain": (jobs, machine, {}),
@@ -47,6 +49,7 @@ CASES = {
     "one group": (waiting, fs.Federation.homogeneous(40), {}),
     "nodes that close": (jobs, replace(machine, calendar=(CLOSED,)), {}),
     "limits beside them": (jobs, replace(machine, calendar=(CLOSED,), limits=(fs.Limit("user", jobs=9),)), {}),
+    "nodes that boot": (jobs, fs.Federation((fs.Cluster("a", (asleep,)),), power=Timeout(60.0)), {"submits": "keep"}),
     "put off": (
         replace(jobs, slack=3600.0),
         replace(machine, signals=(PRICES,)),
@@ -97,7 +100,7 @@ def test_no_kernel_is_compiled_or_loaded_once_the_clock_has_begun() -> None:
     run = subprocess.run([sys.executable, "-c", CASES], env=environment, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     rows = [line.split(" | ") for line in run.stdout.splitlines()]
-    assert len(rows) == 10
+    assert len(rows) == 11
     for name, evaluations, late in rows:
         assert int(evaluations) >= 1000, name
         assert not late.strip(), name

@@ -310,7 +310,7 @@ def next_boot_over(state: State) -> float:
 
 @inlined
 def begin_to_send(state: State, now: float) -> None:
-    """Let jobs whose nodes have booted by `now` use uplinks."""
+    """Let jobs use uplinks if their nodes have booted by `now`."""
     if state.counter[Counter.BOOTING] == 0:
         return
     i = state.counter[Counter.SPANNING]

@@ -97,6 +97,7 @@ class SearchProblem(PackedProblem, Read):
     """
 
     sharing: NodeSharing | None = None  # None: jobs do not share nodes
+    _idle: NodeStacks | None = None  # None: all nodes are on at t0
 
     def __init__(
         self,
