@@ -319,7 +319,6 @@ REFUSED: dict[str, dict[str, str]] = {
         "limits of nodes or CPUs": _NOT_MODELLED,
         "node limits of accounts": _NOT_MODELLED,
         "CPU limits of exclusive jobs": _NOT_MODELLED,
-        "running jobs": "which of its nodes and GPUs each running job holds is not carried over",
     },
     "slurm with multifactor": {"uneven jobs": _NO_SIZES},
     "slurm with limits": {"uneven jobs": _NO_SIZES},

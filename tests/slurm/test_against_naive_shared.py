@@ -16,6 +16,7 @@ from support.tiers import tries
 
 import fedsched as fs
 from fedsched.core.errors import FederationError, InfeasibleError
+from fedsched.simulate import prepare
 from fedsched.slurm.priority.associations import Association, Associations, Qos
 from fedsched.slurm.result.schedule import SharedSlurmSchedule
 
@@ -180,6 +181,43 @@ def test_all_jobs_on_a_node_that_fails_lose_it(tmp_path: Path) -> None:
         ]  # fmt: skip
         assert lost.counts.tolist() == [[2, 0], [2, 3]]  # the node that fails is a group of its own
         assert (np.isnan(schedule.start[:2])).tolist() == [not one for one in again]
+
+
+def test_jobs_run_at_the_begin(tmp_path: Path) -> None:
+    """They hold the cores, memory and GPUs that they had in the run before, also beside a node that is to close."""
+    path = tmp_path / "slurm.conf"
+    nodes = "NodeName=n[1-2] CPUs=4 RealMemory=8000 Gres=gpu:2\nPartitionName=p Nodes=ALL Default=YES\nGresTypes=gpu\n"
+    path.write_text(f"{LINES}DefMemPerCPU=500\n{nodes}", encoding="utf-8")
+    machine = fs.read_federation(path)
+    jobs = fs.Workload(
+        submit=[0, 0, 20, 20], tasks=[3, 3, 1, 1], runtime=[300, 100, 50, 40], estimate=[600, 600, 60, 60],
+        demand={"cpu": 1, "memory": 500, "gpu": [0, 1, 2, 0]},
+    )  # fmt: skip
+    closes = fs.Downtime(machine.clusters[0].name, 700.0, 900.0, nodes="0")
+    for calendar in ((), (closes,)):
+        on = replace(machine, calendar=calendar)
+        before = prepare(jobs, on, "fcfs", sharing="spread").advance(until=25)
+        running = before.running()
+        schedule = fs.simulate(jobs, on, fs.policies.Slurm(path), running=running, sharing="block")
+        schedule.verify(claimed=schedule.metrics())
+        assert (schedule.t0, schedule.started_by[:2]) == (20.0, ("", ""))
+        assert schedule.start[:2].tolist() == [0.0, 0.0]
+        assert schedule.finish[:2].tolist() == [300.0, 100.0]
+        then = before.schedule()
+        for row in range(2):
+            assert schedule.nodes_of(row) == then.nodes_of(row)
+            assert schedule.use.devices[schedule.use.devices[:, 0] == row].tolist() == (
+                then.use.devices[then.use.devices[:, 0] == row].tolist()
+            )
+        assert schedule.start[2] >= 100.0  # it lacks GPUs before
+        assert schedule.start[3] < 100.0
+    few = jobs.take([2, 3])
+    whole = prepare(few, machine, "fcfs").advance(until=25).running()
+    with pytest.raises(ValueError, match="running= must be of a run with sharing="):
+        fs.simulate(few, machine, fs.policies.Slurm(path), running=whole, sharing="block")
+    small = fs.read_federation(write(tmp_path))
+    with pytest.raises(ValueError, match="belongs to another workload or federation"):
+        fs.simulate(jobs.take([0, 1]), small, fs.policies.Slurm(path), running=running, sharing="block")
 
 
 def test_a_reservation_keeps_nodes_whole(tmp_path: Path) -> None:

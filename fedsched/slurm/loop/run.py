@@ -77,7 +77,8 @@ def scheduled(
         shared = None
         if sharing is not None:
             weight, taking = one.problem.machine.weight, closed_nodes(federation)[one.problem.windows.taking]
-            shared = shared_of(workload.take(one.rows), federation, by_node[one.rows], weight, taking)
+            run = None if running is None else running.renumbered(one.rows)
+            shared = shared_of(workload.take(one.rows), federation, by_node[one.rows], weight, taking, run)
         state = new_state(one.problem, one.priorities, shared)
         event_loop.begin(one.problem, state)
         state.counter[Counter.NEXT_MAIN] -= sooner
@@ -132,7 +133,7 @@ def _schedule(
         held[np.isnan(start)] = 0
     now = float(state.counter[Counter.NOW] + base)
     notes = [*notes_before_run(slurm, workload, shared=sharing is not None), *named]
-    if running is not None and running.rows.size:
+    if running is not None and running.rows.size and sharing is None:
         notes.append(f"assumed of {counted(running.rows.size, 'job')} running at {packed.t0:g} s: {ITS_NODES}")
     interrupted = status == event_loop.PAUSED
     if status == event_loop.STUCK:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.core.jit import by_reference, constant, inlined, part
-from fedsched.engine.shared_nodes.allocations import keep_run
+from fedsched.engine.shared_nodes.allocations import copy_present, keep_run
 from fedsched.engine.shared_nodes.arrays import Number
 from fedsched.engine.shared_nodes.choosing import choose_blocks
 from fedsched.engine.shared_nodes.devices import choose_devices
@@ -217,6 +217,16 @@ def allocate(shared: Shared | None, job: int) -> None:
     held.first_device[job], held.devices[job] = number[Number.DEVICES], number[Number.FOUND_DEVICES]
     number[Number.PIECES] += number[Number.FOUND]
     number[Number.DEVICES] += number[Number.FOUND_DEVICES]
+
+
+@inlined
+def choose_present(shared: Shared | None, job: int) -> None:
+    """Choose for a job that runs at the begin what it holds then; do nothing if nodes are not shared."""
+    if shared is None:
+        return
+    work = shared.work
+    copy_present(work, job)
+    work.number[Number.FOUND], work.number[Number.FOUND_DEVICES] = work.present.pieces[job], work.present.devices[job]
 
 
 @inlined
