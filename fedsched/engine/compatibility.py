@@ -316,7 +316,6 @@ REFUSED: dict[str, dict[str, str]] = {
     "bounds of shapes": {"killed predecessors": _OPEN},
     "bounds of costs": {"uneven jobs": _NO_SIZES},
     "slurm on shared nodes": {
-        "limits of nodes or CPUs": _NOT_MODELLED,
         "node limits of accounts": _NOT_MODELLED,
         "CPU limits of exclusive jobs": _NOT_MODELLED,
     },

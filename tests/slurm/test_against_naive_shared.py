@@ -183,6 +183,22 @@ def test_all_jobs_on_a_node_that_fails_lose_it(tmp_path: Path) -> None:
         assert (np.isnan(schedule.start[:2])).tolist() == [not one for one in again]
 
 
+def test_limits_of_nodes_and_cpus(tmp_path: Path) -> None:
+    """A job is over a limit of nodes by those that it is given; one node counts once for all of a user's jobs there."""
+    path = write(tmp_path)
+    machine, policy = fs.read_federation(path), fs.policies.Slurm(path)
+    columns = {"submit": [0, 1, 2, 3], "tasks": [2, 1, 3, 1], "runtime": [300, 300, 60, 60], "user": [1, 1, 1, 2]}
+    jobs = fs.Workload(**columns, estimate=[300, 300, 60, 60])  # type: ignore[arg-type]
+    for most, late in (({"nodes": 1}, 2), ({"cpus": 3}, 2), ({"cpus": 6}, None)):
+        limited = replace(machine, limits=(fs.Limit("user", **most),))
+        schedule = fs.simulate(jobs, limited, policy, sharing="block")
+        schedule.verify(claimed=schedule.metrics())
+        assert [row for row in range(4) if schedule.start[row] >= 300.0] == ([] if late is None else [late])
+    wide = fs.Workload(submit=[0], tasks=[5], runtime=[60], user=[1])
+    with pytest.raises(InfeasibleError, match="5 tasks are given 2 nodes, and a limit allows fewer"):
+        fs.simulate(wide, replace(machine, limits=(fs.Limit("user", nodes=1),)), policy, sharing="block")
+
+
 def test_jobs_run_at_the_begin(tmp_path: Path) -> None:
     """They hold the cores, memory and GPUs that they had in the run before, also beside a node that is to close."""
     path = tmp_path / "slurm.conf"
@@ -288,11 +304,9 @@ def test_what_is_not_modelled_there_is_refused_or_named(tmp_path: Path) -> None:
     limited = fs.policies.Slurm(enforcing, assoc=accounts)
     cpus = replace(accounts, qos={"normal": Qos("normal", limits={"grptres": {"cpu": 8.0}})})
     alone = replace(jobs, layout={"exclusive": [1, 1]})
-    user = replace(machine, limits=(fs.Limit("user", cpus=2),))
     for one, on, by, words in (
         (jobs, machine, limited, "limits of nodes of accounts"),
         (alone, machine, fs.policies.Slurm(enforcing, assoc=cpus), "limits of CPUs of accounts on exclusive jobs"),
-        (jobs, user, policy, "limits of nodes or CPUs"),
     ):
         with pytest.raises(InfeasibleError, match=f"Policy slurm with node sharing does not support {words}"):
             fs.simulate(one, on, by, sharing="block")

@@ -332,6 +332,7 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
         for place, k in enumerate(order):
             naive[place].cpus = tasks[k] * asks[k].cores
             naive[place].least = tasks[k] // asks[k].together if asks[k].names else 1
+        machine = under_limits(random.Random(-55 - seed), machine, play)
     running = None
     if t0 is not None and not sized and not max(preceding) > 0:
         running_then = running_on_shared if shared else running_at
@@ -339,6 +340,28 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
     for job in naive:
         job.begun = job.start
     return Case(workload, policy, machine, play, t0, running)
+
+
+def under_limits(draw: random.Random, machine: fs.Federation, play: SharedPlay) -> fs.Federation:
+    """Return the machine with limits of some users in nodes and in CPUs, which the naive reference has, too."""
+    if draw.random() < 0.6:
+        return machine
+    found = []
+    for user in draw.sample(range(3), draw.choice((1, 2, 3))):
+        mine = [job for job in play.jobs if job.user == user]
+        if not mine:
+            continue
+        if draw.random() < 0.7:
+            widest = max(len(play.chosen(set(job.may), job)) for job in mine)
+            play.most[user] = widest + draw.choice((0, 0, 1))
+            found.append(fs.Limit("user", nodes=play.most[user], names=(str(user),)))
+        if draw.random() < 0.5:
+            most = max(job.cpus for job in mine) + draw.choice((0, 1, 4))
+            for job in mine:
+                job.limits[len(play.site.limits)] = job.cpus
+            play.site.limits.append(most)
+            found.append(fs.Limit("user", cpus=most, names=(str(user),)))
+    return replace(machine, limits=tuple(found))
 
 
 def running_at(

@@ -9,6 +9,7 @@ import numpy as np
 from fedsched.core.errors import InfeasibleError
 from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.sharing.asked import asked_of, asks_in_words
+from fedsched.engine.sharing.counting import node_limits
 from fedsched.engine.sharing.noun import NodeSharing
 from fedsched.engine.sharing.pack import frozen, kinds_alike, shared
 from fedsched.engine.sharing.present import present_of
@@ -69,6 +70,7 @@ def shared_of(
     kinds = kinds_alike(workload, asked)
     _refuse_who_has_no_room(workload, federation, asked, kinds)
     sharing, of_node = shared(federation, asked, kinds, CHOICE, np.arange(len(workload))), federation.group_of_node
+    sharing = sharing._replace(counted=node_limits(workload, federation))
     by_their_own = sharing.nodes._replace(group=frozen(of_node), number=frozen(np.arange(of_node.size)))
     sharing = sharing._replace(nodes=by_their_own)
     if running is not None and running.held is not None:
