@@ -198,19 +198,22 @@ def _on_slurm(
 
     if given:
         raise refused("slurm", given[0])
-    if sharing is not None and running is not None:
-        raise refused("slurm on shared nodes", "running jobs")
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to simulate.")
-    reading, t0 = reading.settled("simulate"), start_of("simulate", t0, running, workload, cluster)
+    reading, shared = reading.settled("simulate"), sharing is not None
+    groups = with_named_nodes(cluster, None)[0] if shared else cluster  # as running jobs on shared nodes have them
+    t0 = start_of("simulate", t0, running, workload, groups, shared=shared)
     if sharing is None:
         workload = count_in_nodes(workload, cluster)
         jobs = with_chosen_shapes(with_default_times(workload, cluster), cluster, reading)
         return scheduled(jobs, cluster, policy, reading, progress, t0=t0, running=running)
     from fedsched.engine.sharing import NodeSharing
+    from fedsched.engine.sharing.present import with_node_numbers
 
     workload = with_chosen_shapes(with_default_times(workload, cluster), cluster, reading)
-    return scheduled(workload, cluster, policy, reading, progress, NodeSharing.of(sharing), t0=t0)
+    if running is not None:
+        running = with_node_numbers(running, groups)
+    return scheduled(workload, cluster, policy, reading, progress, NodeSharing.of(sharing), t0=t0, running=running)
 
 
 def with_named_nodes(

@@ -332,10 +332,8 @@ REFUSED: dict[str, dict[str, str]] = {
     "bounds": {"downtimes that kill": "it is then unknown which jobs count, so nothing is proven"},
     "bounds of shapes": {"ends by shapes": "which jobs start, and so what counts, depends on the schedule"},
     "slurm on shared nodes": {
-        "limits of nodes or CPUs": _NOT_MODELLED,
         "node limits of accounts": _NOT_MODELLED,
         "CPU limits of exclusive jobs": _NOT_MODELLED,
-        "running jobs": "which of its nodes and GPUs each running job holds is not carried over",
     },
     "slurm with multifactor": {"uneven jobs": _NO_SIZES},
     "slurm with limits": {"uneven jobs": _NO_SIZES},

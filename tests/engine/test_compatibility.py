@@ -27,13 +27,10 @@ if TYPE_CHECKING:
 
 TESTS = Path(__file__).parents[1]
 CELLS = [(place, feature) for place, features in REFUSED.items() for feature in features]
-FROZEN = 37  # refused cells; a change that opens or closes one changes this number
-# Cells that a slurm.conf with accounts decides, and one of running jobs: the files of their tests name the feature.
+FROZEN = 35  # refused cells; a change that opens or closes one changes this number
 ELSEWHERE = {
-    ("slurm on shared nodes", "limits of nodes or CPUs"): "slurm/test_against_naive_shared.py",
     ("slurm on shared nodes", "node limits of accounts"): "slurm/test_against_naive_shared.py",
     ("slurm on shared nodes", "CPU limits of exclusive jobs"): "slurm/test_against_naive_shared.py",
-    ("slurm on shared nodes", "running jobs"): "slurm/test_against_naive.py",
     ("slurm with multifactor", "uneven jobs"): "slurm/test_against_naive_sizes.py",
     ("slurm with limits", "uneven jobs"): "slurm/test_against_naive_sizes.py",
     ("slurm with max_nodes", "uneven jobs"): "slurm/test_against_naive_sizes.py",

@@ -163,6 +163,10 @@ class Play:
             moment = max(moment, end) if moment < 0 and begin <= 0 else moment
         return job.released(moment)
 
+    def within_limits(self, job: Job, nodes: set[int]) -> bool:
+        """Return whether limits that are known with the nodes alone let a job have these."""
+        return True
+
     def loses(self, job: Job) -> None:
         """Note what a job holds that loses it."""
 

@@ -73,7 +73,10 @@ def main_pass(play: Play, now: int, depth: int) -> None:
                     withdrawn |= site.partitions[job.partition]
                 break
             if play.fits(free, job):
-                play.begin(job, now, play.chosen(play.first_lines(free, job), job), "main")
+                nodes = play.chosen(play.first_lines(free, job), job)
+                if not play.within_limits(job, nodes):
+                    break
+                play.begin(job, now, nodes, "main")
                 started += 1
                 if started == site.sched_max_job_start:
                     return
@@ -206,7 +209,10 @@ class BackfillPass:
             if time <= now and is_over(site, job, play.running(), ALL):
                 return "nothing"
             if time <= now:
-                play.begin(job, now, play.chosen_at_last(avail, job, nodes), "backfill")
+                nodes = play.chosen_at_last(avail, job, nodes)
+                if not play.within_limits(job, nodes):
+                    return "nothing"
+                play.begin(job, now, nodes, "backfill")
                 return "started"
             if not may_reserve:
                 return "nothing"

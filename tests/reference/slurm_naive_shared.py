@@ -38,6 +38,7 @@ class SharedPlay(Play):
     asks: dict[int, Ask] = field(default_factory=dict)
     holds: dict[int, dict[int, int]] = field(default_factory=dict)  # of each job that has started, node: tasks
     found: dict[int, int] = field(default_factory=dict)  # of the last choice
+    most: dict[int, int] = field(default_factory=dict)  # nodes that the jobs of some users may be on at a time
     held: dict[int, list[dict[int, int]]] = field(default_factory=dict)  # by each job in the runs that it has lost
 
     def size_of(self, job: Job) -> float:
@@ -83,6 +84,13 @@ class SharedPlay(Play):
             memory -= self.holds[id(one)][node] * self.asks[id(one)].memory
             gpus -= self.holds[id(one)][node] * self.asks[id(one)].gpus
         return cores, memory, gpus
+
+    def within_limits(self, job: Job, nodes: set[int]) -> bool:
+        for user, most in self.most.items():
+            there = {n for one in self.running() if one.user == user for n in self.holds[id(one)]}
+            if job.user == user and len(there | nodes) > most:
+                return False
+        return True
 
     def loses(self, job: Job) -> None:
         self.held.setdefault(id(job), []).append(self.holds[id(job)])

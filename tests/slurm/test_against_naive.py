@@ -13,7 +13,6 @@ from support.tiers import tries
 import fedsched as fs
 from fedsched.core.errors import (
     FederationError,
-    IncompatibleError,
     InfeasibleError,
     ScheduleError,
     TraceError,
@@ -222,8 +221,6 @@ def test_jobs_run_at_the_begin(conf: Path) -> None:
         assert schedule.finish[:2].tolist() == [300.0, 110.0]
         assert schedule.start[2:].tolist() == starts
         assert "assumed of 2 jobs running at 20 s: the lowest free nodes of their groups" in " ".join(schedule.notes)
-    with pytest.raises(IncompatibleError, match="jobs that run already"):
-        fs.simulate(jobs, closed, fs.policies.Slurm(conf), running=running, sharing="block")
 
 
 def test_jobs_on_nodes_that_fail(conf: Path) -> None:

@@ -16,6 +16,7 @@ from support.tiers import tries
 
 import fedsched as fs
 from fedsched.core.errors import FederationError, InfeasibleError
+from fedsched.simulate import prepare
 from fedsched.slurm.priority.associations import Association, Associations, Qos
 from fedsched.slurm.result.schedule import SharedSlurmSchedule
 
@@ -182,6 +183,59 @@ def test_all_jobs_on_a_node_that_fails_lose_it(tmp_path: Path) -> None:
         assert (np.isnan(schedule.start[:2])).tolist() == [not one for one in again]
 
 
+def test_limits_of_nodes_and_cpus(tmp_path: Path) -> None:
+    """A job is over a limit of nodes by those that it is given; one node counts once for all of a user's jobs there."""
+    path = write(tmp_path)
+    machine, policy = fs.read_federation(path), fs.policies.Slurm(path)
+    columns = {"submit": [0, 1, 2, 3], "tasks": [2, 1, 3, 1], "runtime": [300, 300, 60, 60], "user": [1, 1, 1, 2]}
+    jobs = fs.Workload(**columns, estimate=[300, 300, 60, 60])  # type: ignore[arg-type]
+    for most, late in (({"nodes": 1}, 2), ({"cpus": 3}, 2), ({"cpus": 6}, None)):
+        limited = replace(machine, limits=(fs.Limit("user", **most),))
+        schedule = fs.simulate(jobs, limited, policy, sharing="block")
+        schedule.verify(claimed=schedule.metrics())
+        assert [row for row in range(4) if schedule.start[row] >= 300.0] == ([] if late is None else [late])
+    wide = fs.Workload(submit=[0], tasks=[5], runtime=[60], user=[1])
+    with pytest.raises(InfeasibleError, match="5 tasks are given 2 nodes, and a limit allows fewer"):
+        fs.simulate(wide, replace(machine, limits=(fs.Limit("user", nodes=1),)), policy, sharing="block")
+
+
+def test_jobs_run_at_the_begin(tmp_path: Path) -> None:
+    """They hold the cores, memory and GPUs that they had in the run before, also beside a node that is to close."""
+    path = tmp_path / "slurm.conf"
+    nodes = "NodeName=n[1-2] CPUs=4 RealMemory=8000 Gres=gpu:2\nPartitionName=p Nodes=ALL Default=YES\nGresTypes=gpu\n"
+    path.write_text(f"{LINES}DefMemPerCPU=500\n{nodes}", encoding="utf-8")
+    machine = fs.read_federation(path)
+    jobs = fs.Workload(
+        submit=[0, 0, 20, 20], tasks=[3, 3, 1, 1], runtime=[300, 100, 50, 40], estimate=[600, 600, 60, 60],
+        demand={"cpu": 1, "memory": 500, "gpu": [0, 1, 2, 0]},
+    )  # fmt: skip
+    closes = fs.Downtime(machine.clusters[0].name, 700.0, 900.0, nodes="0")
+    for calendar in ((), (closes,)):
+        on = replace(machine, calendar=calendar)
+        before = prepare(jobs, on, "fcfs", sharing="spread").advance(until=25)
+        running = before.running()
+        schedule = fs.simulate(jobs, on, fs.policies.Slurm(path), running=running, sharing="block")
+        schedule.verify(claimed=schedule.metrics())
+        assert (schedule.t0, schedule.started_by[:2]) == (20.0, ("", ""))
+        assert schedule.start[:2].tolist() == [0.0, 0.0]
+        assert schedule.finish[:2].tolist() == [300.0, 100.0]
+        then = before.schedule()
+        for row in range(2):
+            assert schedule.nodes_of(row) == then.nodes_of(row)
+            assert schedule.use.devices[schedule.use.devices[:, 0] == row].tolist() == (
+                then.use.devices[then.use.devices[:, 0] == row].tolist()
+            )
+        assert schedule.start[2] >= 100.0  # it lacks GPUs before
+        assert schedule.start[3] < 100.0
+    few = jobs.take([2, 3])
+    whole = prepare(few, machine, "fcfs").advance(until=25).running()
+    with pytest.raises(ValueError, match="running= must be of a run with sharing="):
+        fs.simulate(few, machine, fs.policies.Slurm(path), running=whole, sharing="block")
+    small = fs.read_federation(write(tmp_path))
+    with pytest.raises(ValueError, match="belongs to another workload or federation"):
+        fs.simulate(jobs.take([0, 1]), small, fs.policies.Slurm(path), running=running, sharing="block")
+
+
 def test_a_reservation_keeps_nodes_whole(tmp_path: Path) -> None:
     """Backfill starts on a reserved node only who ends before, even where both would fit beside one another."""
     columns = {"submit": [0, 1, 2, 2], "tasks": [6, 6, 1, 1], "runtime": [600, 60, 60, 60]}
@@ -250,11 +304,9 @@ def test_what_is_not_modelled_there_is_refused_or_named(tmp_path: Path) -> None:
     limited = fs.policies.Slurm(enforcing, assoc=accounts)
     cpus = replace(accounts, qos={"normal": Qos("normal", limits={"grptres": {"cpu": 8.0}})})
     alone = replace(jobs, layout={"exclusive": [1, 1]})
-    user = replace(machine, limits=(fs.Limit("user", cpus=2),))
     for one, on, by, words in (
         (jobs, machine, limited, "limits of nodes of accounts"),
         (alone, machine, fs.policies.Slurm(enforcing, assoc=cpus), "limits of CPUs of accounts on exclusive jobs"),
-        (jobs, user, policy, "limits of nodes or CPUs"),
     ):
         with pytest.raises(InfeasibleError, match=f"Policy slurm with node sharing does not support {words}"):
             fs.simulate(one, on, by, sharing="block")

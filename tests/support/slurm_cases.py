@@ -14,6 +14,8 @@ from reference.slurm_naive_sizes import SizedPlay
 
 import fedsched as fs
 from fedsched.engine.arrays.structs import RunningJobs
+from fedsched.engine.shared_nodes.arrays import Held
+from fedsched.engine.sharing.naming import with_names
 from fedsched.slurm import Clocks
 from fedsched.slurm.priority.associations import Association, Associations, Qos
 
@@ -330,12 +332,36 @@ def case(seed: int, folder: Path, *, sized: bool = False, shared: bool = False) 
         for place, k in enumerate(order):
             naive[place].cpus = tasks[k] * asks[k].cores
             naive[place].least = tasks[k] // asks[k].together if asks[k].names else 1
+        machine = under_limits(random.Random(-55 - seed), machine, play)
     running = None
-    if t0 is not None and not sized and not shared and not max(preceding) > 0:
-        running = running_at(random.Random(-47 - seed), t0, zero, workload, machine, play, order)
+    if t0 is not None and not sized and not max(preceding) > 0:
+        running_then = running_on_shared if shared else running_at
+        running = running_then(random.Random(-47 - seed), t0, zero, workload, machine, play, order)
     for job in naive:
         job.begun = job.start
     return Case(workload, policy, machine, play, t0, running)
+
+
+def under_limits(draw: random.Random, machine: fs.Federation, play: SharedPlay) -> fs.Federation:
+    """Return the machine with limits of some users in nodes and in CPUs, which the naive reference has, too."""
+    if draw.random() < 0.6:
+        return machine
+    found = []
+    for user in draw.sample(range(3), draw.choice((1, 2, 3))):
+        mine = [job for job in play.jobs if job.user == user]
+        if not mine:
+            continue
+        if draw.random() < 0.7:
+            widest = max(len(play.chosen(set(job.may), job)) for job in mine)
+            play.most[user] = widest + draw.choice((0, 0, 1))
+            found.append(fs.Limit("user", nodes=play.most[user], names=(str(user),)))
+        if draw.random() < 0.5:
+            most = max(job.cpus for job in mine) + draw.choice((0, 1, 4))
+            for job in mine:
+                job.limits[len(play.site.limits)] = job.cpus
+            play.site.limits.append(most)
+            found.append(fs.Limit("user", cpus=most, names=(str(user),)))
+    return replace(machine, limits=tuple(found))
 
 
 def running_at(
@@ -351,11 +377,7 @@ def running_at(
         counts = [0] * (max(group) + 1)
         for node in sorted(free & job.may, key=lambda _: draw.random())[: job.tasks]:
             counts[group[node]] += 1
-        waits = job.array or job.limits or job.after or job.held or job.earliest > job.submit
-        waits = waits or (job.cancel is not None and job.leaves_at <= start)
-        if waits or draw.random() < 0.5 or sum(counts) < job.tasks or not workload.submit[k] <= start < t0:
-            continue
-        if start + float(workload.runtime[k]) <= t0:
+        if draw.random() < 0.5 or sum(counts) < job.tasks or not may_run(workload, job, k, start, t0):
             continue
         found.append((k, start, start + float(workload.runtime[k]), counts))
         for g, many in enumerate(counts):
@@ -385,6 +407,61 @@ def running_at(
         time=t0, rows=rows, start=start, finish=end, planned_end=start + workload.estimate[rows],
         tc=np.ones(rows.size), work_left=end - t0, estimate_left=end - t0, since=np.full(rows.size, t0),
         counts=np.array([one[3] for one in found], dtype=np.int64),
+    )  # fmt: skip
+
+
+def may_run(workload: fs.Workload, job: Job, k: int, start: float, t0: float) -> bool:
+    """Return whether a job may have started then, and still runs at t0."""
+    waits = job.array or job.limits or job.after or job.held or job.earliest > job.submit
+    waits = waits or (job.cancel is not None and job.leaves_at <= start)
+    return not waits and workload.submit[k] <= start < t0 and start + float(workload.runtime[k]) > t0
+
+
+def running_on_shared(
+    draw: random.Random, t0: float, zero: int, workload: fs.Workload, machine: fs.Federation, play: SharedPlay,
+    order: list[int],
+) -> RunningJobs | None:
+    """Let some jobs run at t0, also in the naive reference: their tasks are anywhere on nodes that have room."""
+    named = with_names(machine)
+    numbers = list(range(machine.nodes)) if named.node_order is None else named.node_order.tolist()
+    left, used, closed = {n: list(has) for n, has in enumerate(play.has)}, set[int](), set[int]()
+    found: list[tuple[int, float, float, dict[int, int]]] = []
+    for place, k in enumerate(order):
+        job, hold = play.jobs[place], dict[int, int]()
+        ask, start = play.asks[id(job)], max(float(workload.submit[k]), t0 - draw.random() * float(workload.runtime[k]))
+        for node in sorted(job.may & play.site.partitions[job.partition], key=lambda _: draw.random()):
+            cores, memory = left[node]
+            fit = min(cores // ask.cores, memory // ask.memory)
+            fit = 0 if node in closed or (ask.alone and node in used) else fit
+            tasks = min(ask.together * (fit >= ask.together) if ask.together else fit, job.tasks - sum(hold.values()))
+            hold |= {node: tasks} if tasks else {}
+        if draw.random() < 0.4 or sum(hold.values()) < job.tasks or not may_run(workload, job, k, start, t0):
+            continue
+        found.append((k, start, start + float(workload.runtime[k]), hold))
+        for node, tasks in hold.items():
+            left[node][0] -= tasks * ask.cores
+            left[node][1] -= tasks * ask.memory
+        used |= {*hold}
+        closed |= {*hold} if ask.alone else set()
+        play.holds[id(job)], job.over = hold, start + float(workload.runtime[k])
+        job.start, job.nodes = int(start // 1) - zero, frozenset(hold)
+        job.runtime = whole(job.over) - int(start // 1)
+    if not found:
+        return None
+    found.sort(key=lambda one: one[1])
+    rows = np.array([one[0] for one in found], dtype=np.int64)
+    start, end = (np.array([one[c] for one in found]) for c in (1, 2))
+    pieces = np.array([len(one[3]) for one in found])
+    nodes = [numbers.index(n) for one in found for n in one[3]]
+    groups = np.repeat(np.arange(len(named.groups)), [group.count for group in named.groups])
+    counts, none = np.zeros((rows.size, len(named.groups)), dtype=np.int64), np.zeros(rows.size, dtype=np.int64)
+    tasks = np.array([tasks for one in found for tasks in one[3].values()])
+    np.add.at(counts, (np.repeat(np.arange(rows.size), pieces), groups[nodes]), tasks)
+    nobody = np.zeros(0, dtype=np.int64)
+    return RunningJobs(
+        time=t0, rows=rows, start=start, finish=end, planned_end=start + workload.estimate[rows],
+        tc=np.ones(rows.size), work_left=end - t0, estimate_left=end - t0, since=np.full(rows.size, t0), counts=counts,
+        held=Held(np.cumsum(pieces) - pieces, pieces, np.array(nodes), tasks, none, none, nobody, nobody, nobody),
     )  # fmt: skip
 
 

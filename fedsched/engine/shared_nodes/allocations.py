@@ -43,6 +43,16 @@ def hold_from_begin(sharing: Sharing | None, work: Work | None, j: int) -> None:
     """Allocate to a job that runs at t0 what `work.present` says; do nothing if jobs do not share nodes."""
     if sharing is None or work is None:
         return
+    number = work.number
+    copy_present(work, j)
+    hold_again(sharing, work, j)
+    number[Number.PIECES] += work.held.pieces[j]
+    number[Number.DEVICES] += work.held.devices[j]
+
+
+@inlined
+def copy_present(work: Work, j: int) -> None:
+    """Write what `work.present` says of a job that runs at t0 behind the entries of `work.held` that are in use."""
     held, present, number = work.held, work.present, work.number
     held.first[j], held.pieces[j] = number[Number.PIECES], present.pieces[j]
     held.first_device[j], held.devices[j] = number[Number.DEVICES], present.devices[j]
@@ -53,9 +63,6 @@ def hold_from_begin(sharing: Sharing | None, work: Work | None, j: int) -> None:
         held.device_node[held.first_device[j] + i] = present.device_node[present.first_device[j] + i]
         held.device[held.first_device[j] + i] = present.device[present.first_device[j] + i]
         held.amount[held.first_device[j] + i] = present.amount[present.first_device[j] + i]
-    hold_again(sharing, work, j)
-    number[Number.PIECES] += present.pieces[j]
-    number[Number.DEVICES] += present.devices[j]
 
 
 @inlined

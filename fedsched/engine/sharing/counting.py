@@ -52,6 +52,14 @@ def counted_nodes(workload: Workload, federation: Federation) -> Counted:
     )
 
 
+def node_limits(workload: Workload, federation: Federation) -> Counted:
+    """Return the same without the bounds of partitions, which Slurm's scheduler does not check on shared nodes."""
+    if all(limit.nodes is None for limit in federation.limits):
+        return NOTHING_COUNTS
+    jobs = len(workload)
+    return counted_nodes(workload, federation)._replace(least=_seen(np.ones(jobs)), most=_seen(np.full(jobs, ANY)))
+
+
 def are_counted(counted: Counted, jobs: int) -> NDArray[np.bool_]:
     """Return for each of the first `jobs` jobs whether its number of nodes is limited.
 

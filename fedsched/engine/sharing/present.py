@@ -11,6 +11,7 @@ from fedsched.engine.shared_nodes.arrays import WHOLE
 if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import RunningJobs
     from fedsched.engine.shared_nodes.arrays import Held, Sharing
+    from fedsched.model.machine.federation import Federation
 
 
 def present_of(noun: str, running: RunningJobs | None, sharing: Sharing) -> Held | None:
@@ -27,6 +28,21 @@ def present_of(noun: str, running: RunningJobs | None, sharing: Sharing) -> Held
             "give its own."
         )
     return running.held.as_rows(running.rows, sharing.kinds.of_job.size)
+
+
+def with_node_numbers(running: RunningJobs, federation: Federation) -> RunningJobs:
+    """Return the running jobs with nodes by their numbers in the federation; they had places in its groups before.
+
+    Raise ValueError if some node does not exist.
+    """
+    held, order = running.held, federation.node_order
+    assert held is not None
+    for node in (held.node, held.device_node):
+        if not ((node >= 0) & (node < federation.nodes)).all():
+            raise ValueError("simulate: running= belongs to another federation (a node does not exist); give its own.")
+    if order is None:
+        return running
+    return running._replace(held=held._replace(node=order[held.node], device_node=order[held.device_node]))
 
 
 def can_be_held(running: RunningJobs, sharing: Sharing) -> bool:

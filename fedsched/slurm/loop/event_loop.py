@@ -9,6 +9,7 @@ import numpy as np
 from fedsched.core.jit import constant, kernel, part
 from fedsched.slurm.loop.running import NEVER, next_end, start, take_ends_and_losses
 from fedsched.slurm.loop.structs import By, Counter, Setting
+from fedsched.slurm.nodes.shared_nodes import choose_present
 from fedsched.slurm.passes.backfill_pass import backfill_pass
 from fedsched.slurm.passes.conditions import (
     CANCELLED,
@@ -56,6 +57,7 @@ def begin(problem: Problem, state: State) -> int:
     counter[Counter.LAST_FULL] = first - 1
     initial = problem.initial
     for i in range(initial.job.size):
+        choose_present(state.shared, initial.job[i])
         start(problem, state, initial.job[i], initial.start[i], initial.nodes[i], NOBODY)
     return 0
 

@@ -17,7 +17,7 @@ from fedsched.io.slurm_files.slurm_machine import job_factor_of
 from fedsched.model.constraints.feedback import followers_of
 from fedsched.model.jobs.admission import partition_of_jobs
 from fedsched.model.jobs.layout import requested_nodes
-from fedsched.model.machine.limits import users_of
+from fedsched.model.machine.limits import users_of, without_node_limits
 from fedsched.model.time.reservations import earliest_starts, reservation_of_jobs
 from fedsched.slurm.conf.job_factors import JobRequest
 from fedsched.slurm.conf.memory import amounts_of
@@ -162,6 +162,7 @@ def pack(
     settings[Setting.BEGIN] = int(submit.min()) if t0 is None else 0
     t0 = float(workload.submit.min()) if t0 is None else t0
     windows = windows_of(federation, base, t0)
+    counting = federation if sharing is None else without_node_limits(federation)  # known as nodes are chosen
     problem = Problem(
         jobs=jobs,
         machine=machine,
@@ -170,7 +171,7 @@ def pack(
         initial=initial_of(workload, federation, running, of_node, windows, base, rows),
         holds=holds_of(workload, base, rows),
         windows=windows,
-        limits=with_accounts(limits_of(workload, federation, rows), slurm, asked, workload.id[rows]),
+        limits=with_accounts(limits_of(workload, counting, rows), slurm, asked, workload.id[rows]),
         settings=settings,
         passes=_passes(slurm, base),
         sizes=sizes_of(workload, federation, slurm, rows) if sharing is None else None,

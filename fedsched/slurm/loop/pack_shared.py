@@ -9,8 +9,10 @@ import numpy as np
 from fedsched.core.errors import InfeasibleError
 from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.sharing.asked import asked_of, asks_in_words
+from fedsched.engine.sharing.counting import node_limits
 from fedsched.engine.sharing.noun import NodeSharing
 from fedsched.engine.sharing.pack import frozen, kinds_alike, shared
+from fedsched.engine.sharing.present import present_of
 from fedsched.engine.sharing.room import new_work
 from fedsched.model.jobs.demands import WHOLE
 from fedsched.model.jobs.layout import layout_of
@@ -21,6 +23,7 @@ from fedsched.slurm.passes.limits_of_accounts import are_enforced_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from fedsched.engine.arrays.structs import RunningJobs
     from fedsched.engine.shared_nodes.arrays import Kinds, Sharing
     from fedsched.engine.sharing.asked import Asked
     from fedsched.model.jobs.workload import Workload
@@ -51,19 +54,32 @@ def opened_on(workload: Workload, federation: Federation) -> tuple[Ints, Ints]:
 
 
 def shared_of(
-    workload: Workload, federation: Federation, by_node: Ints, weight: Ints, taking: NDArray[np.bool_]
+    workload: Workload,
+    federation: Federation,
+    by_node: Ints,
+    weight: Ints,
+    taking: NDArray[np.bool_],
+    running: RunningJobs | None,
 ) -> Shared:
     """Return what these jobs, in their order, share, nobody being there; `by_node`: whose memory is asked of a node.
 
-    `taking` (downtimes × nodes) says which nodes each downtime closes that takes nodes from jobs.
+    `taking` (downtimes × nodes) says which nodes each downtime closes that takes nodes from jobs. Jobs that are
+    `running` at the begin hold nodes by their numbers.
     """
     asked = asked_of(workload, federation)
     kinds = kinds_alike(workload, asked)
     _refuse_who_has_no_room(workload, federation, asked, kinds)
     sharing, of_node = shared(federation, asked, kinds, CHOICE, np.arange(len(workload))), federation.group_of_node
+    sharing = sharing._replace(counted=node_limits(workload, federation))
     by_their_own = sharing.nodes._replace(group=frozen(of_node), number=frozen(np.arange(of_node.size)))
     sharing = sharing._replace(nodes=by_their_own)
-    work = new_work(sharing, lost=np.minimum(taking @ sharing.nodes.has[0, of_node], len(workload)))
+    if running is not None and running.held is not None:
+        there = running.held.of(np.arange(running.rows.size))
+        counts = np.zeros((running.rows.size, len(federation.groups)), dtype=np.int64)
+        np.add.at(counts, (np.repeat(np.arange(running.rows.size), there.pieces), of_node[there.node]), there.tasks)
+        running = running._replace(counts=counts)
+    present = present_of("simulate", running, sharing)
+    work = new_work(sharing, present, lost=np.minimum(taking @ sharing.nodes.has[0, of_node], len(workload)))
     work.now.free[:] = sharing.nodes.has[:, of_node]
     devices = np.arange(work.now.left.shape[1])
     work.now.left[:] = np.where(devices < sharing.nodes.gpus[of_node][:, None], WHOLE, 0)

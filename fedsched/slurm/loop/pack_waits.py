@@ -83,13 +83,18 @@ def initial_of(
 ) -> Initial:
     """Return the jobs that run at the begin, each with nodes of its groups that are free and open to it.
 
-    It gets the free nodes of the lowest numbers, and nodes that are closed to it only if no others are left.
+    It gets the free nodes of the lowest numbers, and nodes that are closed to it only if no others are left. On shared
+    nodes it is known which nodes they hold.
     """
     nodes, group = federation.nodes, federation.group_of_node if of_node is None else of_node
     if running is None:
         return Initial(_ints(np.zeros(0)), _ints(np.zeros(0)), words_of(np.zeros((0, nodes), dtype=np.bool_)))
     number = np.empty(len(workload), dtype=np.int64)
     number[rows] = np.arange(rows.size)
+    if running.held is not None:
+        known, on = running.held.of(np.arange(running.rows.size)), np.zeros((running.rows.size, nodes), dtype=np.bool_)
+        on[np.repeat(np.arange(running.rows.size), known.pieces), known.node] = True
+        return Initial(_ints(number[running.rows]), _ints(np.floor(running.start) - base), words_of(on))
     closed = closed_nodes(federation)
     now = (windows.begin <= 0) & (windows.end > 0)
     of_jobs = reservation_of_jobs(workload, federation)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.core.errors import ScheduleError
+from fedsched.core.errors import InfeasibleError, ScheduleError
 from fedsched.core.text import counted
 from fedsched.engine.run.simulation import unfinished_note
+from fedsched.engine.shared_nodes.arrays import Number
 from fedsched.engine.sharing.result import Played as OnNodes
 from fedsched.engine.sharing.run import use_of, use_of_lost
 from fedsched.model.constraints.dependencies import replace_singletons
@@ -29,6 +30,7 @@ from fedsched.slurm.loop.pack_shared import shared_of
 from fedsched.slurm.loop.pack_waits import closed_nodes
 from fedsched.slurm.loop.structs import Counter, Setting, new_state
 from fedsched.slurm.nodes.named_downtimes import with_named_nodes
+from fedsched.slurm.nodes.shared_nodes import first_over
 from fedsched.slurm.result.clock_ensemble import draw_clocks
 from fedsched.slurm.result.schedule import Played, SharedSlurmSchedule, SlurmSchedule, joined_runs
 
@@ -77,8 +79,10 @@ def scheduled(
         shared = None
         if sharing is not None:
             weight, taking = one.problem.machine.weight, closed_nodes(federation)[one.problem.windows.taking]
-            shared = shared_of(workload.take(one.rows), federation, by_node[one.rows], weight, taking)
+            run = None if running is None else running.renumbered(one.rows)
+            shared = shared_of(workload.take(one.rows), federation, by_node[one.rows], weight, taking, run)
         state = new_state(one.problem, one.priorities, shared)
+        _refuse_over_limits(workload, one, state)
         event_loop.begin(one.problem, state)
         state.counter[Counter.NEXT_MAIN] -= sooner
         status = _to_the_end(one.problem, state, progress)
@@ -86,6 +90,17 @@ def scheduled(
         if status == event_loop.PAUSED:
             break
     return runs[0] if len(runs) == 1 else joined_runs(runs)
+
+
+def _refuse_over_limits(workload: Workload, packed: Packed, state: State) -> None:
+    job = first_over(packed.problem, state)
+    if job >= 0:
+        assert state.shared is not None
+        row, nodes = packed.rows[job], int(state.shared.work.number[Number.FOUND])
+        raise InfeasibleError(
+            f"Job {workload.id[row]}: even on the empty machine its {counted(int(workload.tasks[row]), 'task')} are "
+            f"given {counted(nodes, 'node')}, and a limit allows fewer; drop it, or give a wider limit."
+        )
 
 
 def _to_the_end(problem: Problem, state: State, progress: Callable[[int, int], None] | None) -> int:
@@ -132,7 +147,7 @@ def _schedule(
         held[np.isnan(start)] = 0
     now = float(state.counter[Counter.NOW] + base)
     notes = [*notes_before_run(slurm, workload, shared=sharing is not None), *named]
-    if running is not None and running.rows.size:
+    if running is not None and running.rows.size and sharing is None:
         notes.append(f"assumed of {counted(running.rows.size, 'job')} running at {packed.t0:g} s: {ITS_NODES}")
     interrupted = status == event_loop.PAUSED
     if status == event_loop.STUCK:

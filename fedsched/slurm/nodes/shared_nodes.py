@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fedsched.core.jit import by_reference, constant, inlined, part
-from fedsched.engine.shared_nodes.allocations import keep_run
+from fedsched.core.jit import by_reference, constant, inlined, kernel, part
+from fedsched.engine.shared_nodes import counted
+from fedsched.engine.shared_nodes.allocations import copy_present, keep_run
 from fedsched.engine.shared_nodes.arrays import Number
 from fedsched.engine.shared_nodes.choosing import choose_blocks
 from fedsched.engine.shared_nodes.devices import choose_devices
@@ -45,7 +46,7 @@ class Shared(NamedTuple):
 
 
 FIRST, NOTHING, NO_WEIGHT = constant(0), constant(0), constant(-1)
-NEVER = constant(2**62)
+NEVER, NO_JOB = constant(2**62), constant(-1)
 CORES = constant(0)  # index of cores among the resources of nodes
 
 
@@ -217,6 +218,48 @@ def allocate(shared: Shared | None, job: int) -> None:
     held.first_device[job], held.devices[job] = number[Number.DEVICES], number[Number.FOUND_DEVICES]
     number[Number.PIECES] += number[Number.FOUND]
     number[Number.DEVICES] += number[Number.FOUND_DEVICES]
+    counted.take(shared.sharing, work, job)
+
+
+@inlined
+def limits_allow(shared: Shared | None, job: int) -> bool:
+    """Return whether limits on numbers of nodes allow a job the nodes that were chosen last; True without sharing."""
+    if shared is None:
+        return True
+    return counted.suffice(shared.sharing, shared.work, job)
+
+
+@kernel
+def first_over(problem: Problem, state: State) -> int:
+    """Return the first job that a limit allows too few nodes even if no other job runs; -1 if there is none.
+
+    The run must not have begun.
+    """
+    return _first_over(state.shared, problem, state)
+
+
+@inlined
+def _first_over(shared: Shared | None, problem: Problem, state: State) -> int:
+    if shared is None:
+        return NO_JOB
+    limits = shared.sharing.counted
+    for job in range(problem.jobs.tasks.size):
+        if limits.first.size > 0 and limits.first[job] < limits.first[job + 1]:
+            mine = problem.machine.sets[problem.jobs.nodes[job]]
+            _choose(problem.machine.weight, shared, shared.work.now, job, mine, state.scratch.chosen)
+            if not counted.suffice(shared.sharing, shared.work, job):
+                return job
+    return NO_JOB
+
+
+@inlined
+def choose_present(shared: Shared | None, job: int) -> None:
+    """Choose for a job that runs at the begin what it holds then; do nothing if nodes are not shared."""
+    if shared is None:
+        return
+    work = shared.work
+    copy_present(work, job)
+    work.number[Number.FOUND], work.number[Number.FOUND_DEVICES] = work.present.pieces[job], work.present.devices[job]
 
 
 @inlined
@@ -237,6 +280,7 @@ def release_ended(shared: Shared | None, job: int) -> None:
         return
     work = shared.work
     give_back(shared.sharing, work.held, work.now, job)
+    counted.give_back(shared.sharing, work, job)
     for i in range(work.held.first[job], work.held.first[job] + work.held.pieces[job]):
         shared.completing[work.held.node[i]] += 1
 

@@ -8,7 +8,7 @@ from fedsched.core.jit import constant, inlined, part
 from fedsched.slurm.loop.running import start
 from fedsched.slurm.loop.structs import By, Counter, Setting
 from fedsched.slurm.nodes.node_sets import meet
-from fedsched.slurm.nodes.shared_nodes import may_fit, place_at_start
+from fedsched.slurm.nodes.shared_nodes import limits_allow, may_fit, place_at_start
 from fedsched.slurm.passes.gpu_node_order import is_noted
 from fedsched.slurm.passes.limit_checks import (
     OF_AMOUNTS,
@@ -240,6 +240,8 @@ def _test(problem: Problem, state: State, job: int, now: int) -> int:
             if is_found_over(problem, state, job):
                 return NOTHING
             place_at_start(state.shared, problem, state, job)
+            if not limits_allow(state.shared, job):
+                return NOTHING
             start(problem, state, job, now, chosen, BACKFILL)
             return STARTED
         if not reserves:

@@ -12,7 +12,7 @@ from fedsched.slurm.loop.running import start
 from fedsched.slurm.loop.structs import By, Counter, Setting
 from fedsched.slurm.nodes.node_sets import meet, ones
 from fedsched.slurm.nodes.node_sizes import keep_first_lines
-from fedsched.slurm.nodes.shared_nodes import blocked_nodes, fits_now, place_now
+from fedsched.slurm.nodes.shared_nodes import blocked_nodes, fits_now, limits_allow, place_now
 from fedsched.slurm.passes.gpu_node_order import found_none, look_for_now
 from fedsched.slurm.passes.limit_checks import OTHERS, is_found_over, is_over, is_still_over
 from fedsched.slurm.passes.queue import drop_started, may_block, order, replace_by_next_task
@@ -107,6 +107,8 @@ def _test(problem: Problem, state: State, job: int, now: int) -> int:
     if fits_now(state.shared, problem, scratch.free, job):
         keep_first_lines(problem, state, job)
         place_now(state.shared, problem, state, job)
+        if not limits_allow(state.shared, job):
+            return PASSED
         start(problem, state, job, now, scratch.chosen, MAIN)
         return STARTED
     found_none(state.shared, problem, job)
