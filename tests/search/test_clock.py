@@ -471,7 +471,7 @@ def test_walkers_stop_when_time_is_up(problem: SearchProblem) -> None:
     method.step(run)
     before = run.evaluations
     run.cut_at = AT_ONCE
-    method._walk(run)
+    method._walk(run, 200)
     assert run.evaluations == before
 
 
