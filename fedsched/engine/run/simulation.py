@@ -19,7 +19,7 @@ from fedsched.engine.arrays.new_state import new_state
 from fedsched.engine.arrays.structs import Rates, RunningJobs, State
 from fedsched.engine.codes import Dispatch, Needs, Placement, Status, needs_of
 from fedsched.engine.loop.event_loop import begin, change_until, first_unplaceable, run
-from fedsched.engine.loop.metric_integrals import integrals
+from fedsched.engine.loop.metric_integrals import integrals, joules_spared
 from fedsched.engine.numbers import Clock, Counter, LostNumber, WaitingNumber
 from fedsched.engine.optional_features.cancellations import GONE
 from fedsched.engine.optional_features.holds import AWAY
@@ -474,6 +474,11 @@ def promises_in(state: State) -> Promises | None:
     if state.extras is None or not state.extras.powered.promised.size:
         return None
     return Promises(state.extras.powered.promised, state.heap.sequence)
+
+
+def spared_in(problem: Problem, state: State, makespan: float) -> float:
+    """Return the joules that nodes took less than nodes that are always on; 0 if nodes do not go off and boot."""
+    return 0.0 if promises_in(state) is None else float(joules_spared(problem, state, makespan))
 
 
 def idle_nodes(run: Simulation, time: float) -> NodeStacks | None:

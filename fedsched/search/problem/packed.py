@@ -14,7 +14,6 @@ from fedsched.engine.arrays.new_state import new_state
 from fedsched.engine.arrays.structs import RunningJobs
 from fedsched.engine.codes import Dispatch, Needs, Placement, Status, needs_of
 from fedsched.engine.loop.event_loop import first_unplaceable
-from fedsched.engine.loop.metric_integrals import joules_spared
 from fedsched.engine.optional_features.moldable import with_current_shapes
 from fedsched.engine.pack.foresight import may_miss
 from fedsched.engine.pack.problem import frozen, measured_of
@@ -22,7 +21,7 @@ from fedsched.engine.pack.shape_arrays import Shapes, read_only, with_writable_s
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.run.batch import in_slices
 from fedsched.engine.run.evaluate import NO_JOB_IS_MISSING, Common, evaluate_rows, no_running_jobs
-from fedsched.engine.run.simulation import promises_in
+from fedsched.engine.run.simulation import promises_in, spared_in
 from fedsched.model.schedule.lost import RunTable
 from fedsched.model.schedule.metrics import NAMES, QUANTILES, Column, quantiles_of
 from fedsched.search.encoding import delays as put_off
@@ -308,7 +307,7 @@ class PackedProblem:
                 row[column] = (0.0 if self.may_miss and np.isnan(value) else value) + penalty
         if self.pricing is not None:
             problem, _, state = self.seat(thread)
-            spared = joules_spared(problem, state, float(row[Column.MAKESPAN]))
+            spared = spared_in(problem, state, float(row[Column.MAKESPAN]))
             energies = float(row[Column.ENERGY]) + spared, float(row[Column.IDLE_ENERGY]) + spared
             promises = promises_in(state)
             for name, value in self.pricing.measures(*self._drawing(thread), problem.t0, *energies, promises).items():

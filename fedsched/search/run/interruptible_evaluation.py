@@ -13,12 +13,12 @@ import numpy as np
 
 from fedsched.engine.codes import Status
 from fedsched.engine.loop.event_loop import begin, run
-from fedsched.engine.loop.metric_integrals import integrals, joules_spared
+from fedsched.engine.loop.metric_integrals import integrals
 from fedsched.engine.numbers import Counter
 from fedsched.engine.pack.shape_arrays import write_shapes
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.run.evaluate import unpack_row
-from fedsched.engine.run.simulation import set_running, until_the_last_end
+from fedsched.engine.run.simulation import set_running, spared_in, until_the_last_end
 from fedsched.model.schedule.integrals import NOTHING_WASTED, Wasted
 from fedsched.model.schedule.metrics import Column, metrics_of
 
@@ -74,7 +74,7 @@ def metrics_unless(
             integrals=sums,
         )
         metrics[:] = tuple(found.as_dict().values())
-        metrics[[Column.ENERGY, Column.IDLE_ENERGY]] -= joules_spared(problem, state, found.makespan)
+        metrics[[Column.ENERGY, Column.IDLE_ENERGY]] -= spared_in(problem, state, found.makespan)
     return status
 
 
