@@ -126,7 +126,7 @@ def test_a_feature_is_found_where_it_is_used(feature: str) -> None:
 
 
 OTHER_VERBS = {"packages", "packages with boots", "objectives of signals", "deadlines", "shapes by plans"}
-AGAIN = {"placements", "running jobs", "t0", "caps", "several clusters", "shapes to choose"}
+AGAIN = {"placements", "running jobs", "t0", "caps", "several clusters", "shapes to choose", "thrifty uneven jobs"}
 SIMULATED = [name for name in PARTS if name not in OTHER_VERBS | AGAIN]
 RULES = ([f"dispatch {one}" for one in DISPATCH], [f"placement {one}" for one in PLACEMENTS])
 KINDS = [*SIMULATED, *RULES[0], *RULES[1]]

@@ -319,7 +319,7 @@ def open_ends(
 def ending_as(workload: Workload, ends: NDArray[np.int64]) -> Workload:
     """Return the jobs with a log that states these ends, as other jobs may wait for a good or bad one.
 
-    Jobs without conditions, or whose log states these ends already, are returned unchanged.
+    The jobs are returned unchanged if they have no conditions, or if their log states these ends already.
     """
     if workload.after is None or (ends == ends_of(workload, USUAL)).all():
         return workload

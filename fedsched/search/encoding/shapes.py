@@ -86,7 +86,7 @@ def choices_on(
 
 
 def with_limits_of_shapes(problem: Problem, choices: Choices) -> Problem:
-    """Return the problem with limits whose kinds are those of every shape; jobs have those of present ones."""
+    """Return the problem with limits that have a kind for every shape; each job has that of its present one."""
     if choices.limits is None or problem.extras is None:
         return problem
     present = read_only(choices.limits.kind[choices.shapes.first[:-1]])
