@@ -435,7 +435,8 @@ def running_on_shared(
             fit = 0 if node in closed or (ask.alone and node in used) else fit
             tasks = min(ask.together * (fit >= ask.together) if ask.together else fit, job.tasks - sum(hold.values()))
             hold |= {node: tasks} if tasks else {}
-        if draw.random() < 0.4 or sum(hold.values()) < job.tasks or not may_run(workload, job, k, start, t0):
+        waits = job.user in play.most or not may_run(workload, job, k, start, t0)
+        if draw.random() < 0.4 or sum(hold.values()) < job.tasks or waits:
             continue
         found.append((k, start, start + float(workload.runtime[k]), hold))
         for node, tasks in hold.items():
