@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from fedsched.study import study as study
     from fedsched.study.scenario import Scenario as Scenario
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Public name -> the module or package that holds it, imported when the name is first used. None: a package itself.
 _HOME: dict[str, str | None] = {
