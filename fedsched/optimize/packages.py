@@ -115,20 +115,23 @@ class Before:
         begun = (self._edges.kind == Kind.AFTER) & np.isin(self._edges.on, self.lost.job)  # and again, perhaps
         mine = np.isin(self._edges.job, fresh) & (begun | ~np.isin(self._edges.on, rows))
         ties = self._edges.job.size - self._following
-        for nth in np.flatnonzero(mine).tolist():
+        outside = np.flatnonzero(mine).tolist()
+        for nth in outside:
             job, on, kind, lag = (column[nth] for column in self._edges)
-            moment = self._moment(on, Kind(kind)) + lag
+            moment, had_hope = self._moment(on, Kind(kind)) + lag, not hopeless[job]
             hopeless[job] |= np.isnan(moment)
             if nth < ties:
                 begin[job] = np.fmax(begin[job], moment)
             else:
                 submit[job] = moment
                 hopeless[job] |= moment > self._gone[job]  # it had left before its user would have submitted it
+            if had_hope and hopeless[job]:  # it is left out as well
+                outside += np.flatnonzero((self._edges.on == job) & np.isin(self._edges.job, fresh) & ~mine).tolist()
         rows = rows[~hopeless[rows]]
         part = workload.take(rows)
         if begun[mine].any():
             part = replace(part, after=_without_starts(part, workload.id[self.lost.job]))
-        return (replace(part, begin=begin[rows], submit=submit[rows]) if mine.any() and rows.size else part), rows
+        return (replace(part, begin=begin[rows], submit=submit[rows]) if outside and rows.size else part), rows
 
     def _moment(self, on: int, kind: Kind) -> float:
         # When the condition of the wait held; NaN if it never can.

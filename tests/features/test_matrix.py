@@ -332,9 +332,9 @@ AT: dict[str, tuple[str, ...]] = {
     **{rule: (f"dispatch {rule}", *ON_WHOLE_NODES) for rule in RULES},
     **{f"{rule}, sequential": (f"dispatch {rule}", *ON_WHOLE_NODES) for rule in RULES},
     **dict.fromkeys(LISTS, ("dispatch local", "boots")),
-    "rolling": ("rolling", *ON_WHOLE_NODES),
-    **dict.fromkeys(("ga", "as submitted", "compare"), ("optimize", *ON_WHOLE_NODES)),
-    "packages": ("optimize", *ON_WHOLE_NODES),
+    "rolling": ON_WHOLE_NODES,
+    **dict.fromkeys(("ga", "as submitted", "compare"), ("optimize", "optimize with boots", *ON_WHOLE_NODES)),
+    "packages": ("optimize", "optimize with boots", "packages with boots", *ON_WHOLE_NODES),
     "command line": (*ON_WHOLE_NODES, "bounds", "optimize"),
     "slurm": ("slurm", "slurm with limits"),
     "shared nodes": ("shared nodes",),
@@ -360,7 +360,8 @@ def expected(place: str, name: str, case: Case) -> str | None:
     for where in places:
         if where == "slurm with limits" and not any(limit.by_shape for limit in case.machine.limits):
             continue
-        if where not in FEATURES or usage_note(where, use) is not None:
+        own = "boots" if where.endswith(" with boots") else where
+        if own not in FEATURES or usage_note(own, use) is not None:
             errors = [str(refused(where, feature, "?")) for feature, _ in unsupported(where, use)]
             said += [re.escape(error.split(" (?)")[0]) for error in errors]
     return "|".join(said) or OTHERWISE.get(place, {}).get(name)

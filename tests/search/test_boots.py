@@ -178,7 +178,7 @@ def test_packages_of_random_systems_are_true() -> None:
     assert checked > tries(80, 16) / 3
 
 
-def test_a_package_finds_nodes_off() -> None:
+def test_a_package_finds_nodes_off(tmp_path: Path) -> None:
     """The second package begins at 100, when one node is off since 25 and the other runs a job until 120."""
     jobs = fs.Workload(submit=[0, 0, 100], tasks=[1, 1, 1], runtime=[120, 5, 10])
     off = {"off_watts": 4.0, "boot_seconds": 12.0}
@@ -188,6 +188,8 @@ def test_a_package_finds_nodes_off() -> None:
     schedule.verify(claimed=schedule.metrics())
     assert schedule.start.tolist() == [0.0, 0.0, 112.0]
     assert schedule.promises.time.tolist() == [0.0, 0.0, 100.0]
+    result.save(tmp_path / "r.json")
+    assert fs.Result.load(tmp_path / "r.json").best() == schedule
 
 
 @pytest.mark.parametrize("seed", range(tries(60, 6)))

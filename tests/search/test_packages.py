@@ -218,6 +218,19 @@ def test_downtimes_take_nodes_from_jobs_of_any_package() -> None:
     assert late > 0
 
 
+def test_who_waits_for_a_job_without_hope_is_left_out_too() -> None:
+    """The second job ends well, so the third never starts, nor does the fourth, which is in the third's package."""
+    site = fs.Federation.homogeneous(4)
+    site = replace(site, calendar=(fs.Downtime(site.clusters[0].name, 12.0, 90.0, on_running="kill"),))
+    after = ["", "", "afternotok:1", "afternotok:3", ""]
+    jobs = fs.Workload(submit=[0.0, 0, 1, 1, 1], tasks=[4] * 5, runtime=[5.0] * 5, after=after)
+    words = GIVEN | {"objectives": "makespan", "evaluations": 5, "submits": "keep"}
+    for package in (2, 3):
+        schedule = fs.optimize(jobs, site, package=package, **words).best()
+        schedule.verify(claimed=schedule.metrics())
+        assert np.isnan(schedule.start).tolist() == [False, False, True, True, False]
+
+
 def test_jobs_behind_lost_runs_start_as_these_end() -> None:
     """At 5 an outage takes both nodes: later packages know of the first start before it, and of the bad end."""
     site = fs.Federation.homogeneous(2)

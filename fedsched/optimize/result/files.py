@@ -27,6 +27,7 @@ from fedsched.model.reading import CLAIRVOYANT
 from fedsched.model.schedule.integrals import Integrals
 from fedsched.model.schedule.lost import LostRuns
 from fedsched.model.schedule.node_use import NodeUse
+from fedsched.model.schedule.promises import Promises
 from fedsched.model.schedule.schedule import Schedule
 from fedsched.optimize.result.record import Baseline, Front, PlannedQueue, Result, Settings
 
@@ -260,6 +261,7 @@ def _plan_data(plan: PlannedQueue) -> dict[str, Any]:
             "notes": list(s.notes),
             **({"lost": [column.tolist() for column in s.lost]} if s.lost.runs else {}),
             **({} if s.delays is None else {"delays": s.delays.tolist()}),
+            **({} if s.promises is None else {"promises": _promises_data(s.promises)}),
             **({} if plan.alternatives is None else {"shapes": plan.alternatives.tolist()}),
             **({"use": _use_data(s.use)} if isinstance(s, SharedSchedule) else {}),
         }  # fmt: skip
@@ -271,6 +273,15 @@ def _plan_data(plan: PlannedQueue) -> dict[str, Any]:
         "order": plan.order.tolist(), "caps": caps, "dispatch": plan.dispatch, "placement": plan.placement, **shapes,
         **({} if plan.delays is None else {"delays": plan.delays.tolist()}),
     }  # fmt: skip
+
+
+def _promises_data(promises: Promises) -> list[list[float | None]]:
+    return [[_or_none(time) for time in promises.time.tolist()], promises.turn.tolist()]
+
+
+def _promises_of(data: list[list[float | None]]) -> Promises:
+    times, turns = data
+    return Promises(np.array([_or_nan(time) for time in times]), np.array(turns, dtype=np.int64))
 
 
 def _use_data(use: NodeUse) -> dict[str, Any]:
@@ -300,6 +311,7 @@ def _plan_of(
                 "counts": np.array(data["counts"], dtype=np.int64),
                 "notes": tuple(data.get("notes", ())),  # absent from files of version 1
                 "lost": LostRuns.of(list(zip(*data["lost"], strict=True))) if "lost" in data else None,
+                "promises": _promises_of(data["promises"]) if "promises" in data else None,
             },
         )
         if "use" in data and sharing is not None:

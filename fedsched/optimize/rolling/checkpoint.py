@@ -187,7 +187,8 @@ def _most(name: str, run: Simulation) -> int | Ints:
     if name == "state.extras.molded.number":
         return jobs
     if name in RESERVATIONS and run.problem.extras is not None:
-        return int(run.problem.extras.calendar.reservation.max(initial=-1))
+        extras = run.problem.extras
+        return max(extras.reserved.end.size - 1, int(extras.calendar.reservation.max(initial=-1)))
     if name == "state.extras.closed.number" and run.problem.extras is not None:
         calendar = run.problem.extras.calendar
         return np.array([calendar.change.size, calendar.learned.size, calendar.lookout.size, calendar.change.size])

@@ -86,7 +86,7 @@ def _candidates(problem: PackedProblem) -> Iterator[Ints]:
     for placement in placements:
         for order in orders.values():
             yield plan(order, limits, placement)
-        if placement == usual and problem.whole_nodes:
+        if placement == usual and problem.whole_nodes and Dispatch.LOCAL in problem.space.dispatches:
             jobs = order_as_recorded(problem.problem, "fcfs")
             for key in list_keys(problem.problem.tasks[jobs], problem.problem.estimate[jobs]).values():
                 yield plan(*bound_to_earliest(problem, jobs[np.argsort(key, kind="stable")]), rule=int(Dispatch.LOCAL))

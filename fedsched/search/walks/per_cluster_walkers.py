@@ -289,10 +289,10 @@ class QueueWalkers(PerClusterWalkers):
 def can_walk_queues(problem: PackedProblem) -> bool:
     """Return whether plans of strict queues can be walked over: one objective, a sum over jobs that all wait at t0.
 
-    Each job must fit into one cluster, and no extra feature may be in use.
+    Each job must fit into one cluster, no extra feature may be in use, and plans may have such queues.
     """
     (name, *others) = problem.objectives.names
-    if others or name not in TERMS or not _all_wait(problem):
+    if others or name not in TERMS or Dispatch.LOCAL not in problem.space.dispatches or not _all_wait(problem):
         return False
     packed, limits = problem.problem, problem.space.limits
     room = np.add.reduceat(limits, packed.groups.cluster_begin[:-1], axis=1).max(axis=1)

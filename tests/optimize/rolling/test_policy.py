@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from support.rolling_cases import Watching, crowd, unlike
 
 import fedsched as fs
 from fedsched.core.errors import UnknownNameError
-from fedsched.engine.codes import Placement
+from fedsched.engine.codes import Dispatch, Placement
 from fedsched.optimize.rolling import Rolling
 from fedsched.policies import OnlinePolicy
 from fedsched.search.methods.methods import METHODS
@@ -330,3 +331,17 @@ def test_a_placement_is_kept_to() -> None:
     alone = fs.simulate(workload, unlike(), Rolling(placement="single", evaluations=40))
     assert not alone.coallocated.any()
     assert fs.simulate(workload, unlike(), Rolling(placement="best_fit", evaluations=40)).coallocated.any()
+
+
+def test_no_plan_keeps_later_jobs_in_strict_queues() -> None:
+    """Plans of searches may have a strict queue for each cluster; jobs that come later would stand behind them."""
+    draw = random.Random(2)
+    site = fs.Federation((fs.Cluster("a", (fs.NodeGroup(6),)), fs.Cluster("b", (fs.NodeGroup(4, 1.5),))))
+    runtime = [float(draw.randint(5, 100)) for _ in range(12)]
+    tasks = [draw.randint(1, 4) for _ in range(12)]
+    estimate = [time * draw.choice([1, 2, 5]) for time in runtime]
+    jobs = fs.Workload(
+        submit=[0.0] * 12 + [5.0], tasks=[*tasks, 1], runtime=[*runtime, 5.0], estimate=[*estimate, 9.0]
+    )
+    run = prepare(jobs, site, Rolling(objective="flow", evaluations=900, seed=1)).advance(until=1.0)
+    assert run.plan.dispatch != Dispatch.LOCAL
