@@ -294,9 +294,11 @@ def _on_whole_nodes(feature: str, name: str) -> str:
 
 
 def _shared_on_slurm(feature: str, settings: str) -> str:
-    problem = for_slurm(feature).groups(resources={"cpu": 4, "memory": 16})
+    some_run = feature == "running jobs"
+    problem = for_slurm("nothing" if some_run else feature).groups(resources={"cpu": 4, "memory": 16})
     demand = {"cpu": problem.drawn("cpu", 1, 1, 2), "memory": problem.drawn("memory", 1, 2, 8)}
-    return on_slurm(problem.jobs(demand=demand), settings, {}, sharing="block")
+    problem = problem.jobs(demand=demand)
+    return on_slurm(begun(problem, "block") if some_run else problem, settings, {}, sharing="block")
 
 
 def _in_partitions(settings: str, words: dict[str, Any]) -> str:

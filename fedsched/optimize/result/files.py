@@ -261,6 +261,7 @@ def _plan_data(plan: PlannedQueue) -> dict[str, Any]:
             "notes": list(s.notes),
             **({"lost": [column.tolist() for column in s.lost]} if s.lost.runs else {}),
             **({} if s.delays is None else {"delays": s.delays.tolist()}),
+            **({} if s.workload.feedback is None else {"submit": s.workload.submit.tolist()}),
             **({} if s.promises is None else {"promises": _promises_data(s.promises)}),
             **({} if plan.alternatives is None else {"shapes": plan.alternatives.tolist()}),
             **({"use": _use_data(s.use)} if isinstance(s, SharedSchedule) else {}),
@@ -300,12 +301,13 @@ def _plan_of(
 ) -> PlannedQueue:
     if "start" in data:
         shapes = np.array(data["shapes"], dtype=np.int64) if "shapes" in data else None
+        jobs = workload if shapes is None else with_shapes(workload, federation, shapes)
         schedule = Schedule(
-            workload=workload if shapes is None else with_shapes(workload, federation, shapes),
+            workload=replace(jobs, submit=data["submit"]) if "submit" in data else jobs,
             federation=federation,
             integrals=Integrals(*(_or_nan(data.get(name)) for name in Integrals._fields)),  # older files lack some
             **{
-                **{name: value for name, value in data.items() if name not in (*Integrals._fields, "shapes", "use")},
+                **{name: value for name, value in data.items() if name not in (*Integrals._fields, "shapes", "submit", "use")},
                 "start": np.array(data["start"], dtype=np.float64),
                 "finish": np.array(data["finish"], dtype=np.float64),
                 "counts": np.array(data["counts"], dtype=np.int64),
