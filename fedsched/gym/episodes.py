@@ -67,7 +67,8 @@ if TYPE_CHECKING:
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
 
-# Columns of one table hold these for the whole log. They tie jobs together, so a part of the log is packed by itself.
+# Columns of one table hold these for the whole log. They tie jobs together, or caps have another value as a part of the
+# log begins. So a part is packed by itself.
 OF_THE_LOG = (
     "conditions and begins", "feedback", "limits", "cancellations", "holds", "jobs in reservations", "power caps",
 )  # fmt: skip

@@ -253,8 +253,8 @@ def end_pass(problem: Problem, state: State) -> None:
 def decide(problem: Problem, plan: Plan, state: State, waiting: Ints, fits: NDArray[np.int8], answer: int) -> None:
     """Start the job at index `answer` of `waiting` if it fits; else end the pass over the queue that was looked at.
 
-    If no job runs and no event but changes of recurring caps is to come, an answer without a waiting job starts the first one that fits. `waiting`
-    and `fits` are what `look` has filled in; nothing has changed since.
+    If no job runs and no event but changes of recurring caps is to come, an answer without a waiting job starts the
+    first one that fits. `waiting` and `fits` are what `look` has filled in; nothing has changed since.
     """
     j = NO_JOB
     if 0 <= answer < waiting.size and waiting[answer] >= 0:
