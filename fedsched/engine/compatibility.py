@@ -256,7 +256,6 @@ FEATURES = {
     **{f"placement {one}": Feature(f"placement {one!r}", "") for one in PLACEMENTS},
 }  # fmt: skip
 
-_NO_WATTS = "it does not count watts"
 _MISSED = "a job may miss its reservation, and plans that lack jobs cannot be compared"
 _NOT_MODELLED = "not modelled there"
 _NO_SIZES = "how many nodes they take is not known before they are placed"
@@ -271,7 +270,6 @@ PLACES = {
     "optimize with boots": Place("optimize with nodes that boot"),
     "packages on shared nodes": Place("A search by packages on shared nodes", "leave package= out"),
     "packages with boots": Place("A search by packages on nodes that boot", "leave package= or power= out"),
-    "environment": Place("The learning environment"),
     "exact": Place("The exact model"),
     "bounds": Place("lower_bounds"),
     "bounds of shapes": Place("lower_bounds of shapes to choose", FIXED_SHAPES),
@@ -316,10 +314,6 @@ REFUSED: dict[str, dict[str, str]] = {
     },
     "packages with boots": {
         "objectives of signals": "prices of a package know no nodes that the packages before it left off",
-    },
-    "environment": {
-        "power saving": _NOT_MODELLED,
-        "power caps": _NO_WATTS,
     },
     "exact": {
         "thrifty uneven jobs": "more nodes than such a job needs would draw less",

@@ -12,7 +12,7 @@ from fedsched.core.jit import row
 from fedsched.core.values import whole
 from fedsched.engine.arrays.new_state import new_state
 from fedsched.engine.codes import Needs, QueueKey
-from fedsched.engine.compatibility import Use, refuse, usage_note
+from fedsched.engine.compatibility import Use, usage_note
 from fedsched.engine.loop.metric_integrals import integrals
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.optional_features.moldable import moldable_of
@@ -27,6 +27,7 @@ from fedsched.engine.run.simulation import (
     cancelled_jobs,
     held_jobs,
     lost_in,
+    promises_in,
     refuse_foreign_running,
     set_running,
     unfinished_note,
@@ -43,9 +44,12 @@ from fedsched.io.arguments import nouns_of
 from fedsched.model.constraints.dependencies import replace_singletons
 from fedsched.model.jobs.admission import count_in_nodes, with_default_times
 from fedsched.model.jobs.shaping import with_chosen_shapes, with_shapes
+from fedsched.model.power.power_cap import is_capped
+from fedsched.model.power.switching import Planned
 from fedsched.model.reading import USUAL, Reading
 from fedsched.model.schedule.integrals import Integrals
 from fedsched.model.schedule.metrics import Column
+from fedsched.model.schedule.promises import Promises
 from fedsched.model.schedule.schedule import Schedule
 from fedsched.policies import Rules
 from fedsched.policies.named import ORDERS
@@ -61,9 +65,13 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays.structs import Extras, Ints, Plan, Problem, RunningJobs, State
     from fedsched.io.arguments import AnyJobs, AnyMachine
     from fedsched.model.jobs.workload import Workload
+    from fedsched.model.machine.federation import Federation
 
-# Columns of one table hold these for the whole log. They tie jobs together, so a part of the log is packed by itself.
-OF_THE_LOG = ("conditions and begins", "feedback", "limits", "cancellations", "holds", "jobs in reservations")
+# Columns of one table hold these for the whole log. They tie jobs together, or caps have another value as a part of the
+# log begins. So a part is packed by itself.
+OF_THE_LOG = (
+    "conditions and begins", "feedback", "limits", "cancellations", "holds", "jobs in reservations", "power caps",
+)  # fmt: skip
 
 # Metrics that a schedule on shared nodes has from the cores that jobs take of each node, or does not know.
 BY_SHARES = ("utilisation", "energy", "busy_energy", "idle_energy", "loss_of_capacity", "wasted_node_seconds")
@@ -116,9 +124,8 @@ class Episodes:
         if not isinstance(order, str) or order not in ORDERS:
             raise unknown_name("queue order", order, ORDERS)
         use = Use(workload, federation, reading)
-        refuse("environment", use)
         self.sharing = None if sharing is None else NodeSharing.of(sharing)
-        objectives = _objectives(objective, weights, shared=sharing is not None)
+        objectives = _objectives(objective, weights, federation, shared=sharing is not None)
         # EASY's rules keep the planned ends, which are observed.
         rules = Rules(order=order, dispatch="easy", placement=placement)
         self._rows = np.lexsort((workload.id, workload.submit))
@@ -274,11 +281,11 @@ class Episodes:
     def advance_runs(self) -> None:
         """Apply each run's answer, and advance the run to its next decision or to its end.
 
-        Raise ScheduleError if a queued job can never start, and no closed nodes explain it.
+        Raise ScheduleError if a queued job can never start, and no closed nodes or power caps explain it.
         """
         together = [self.runs] if self._parts is None else [part for part in self._parts if part is not None]
         stuck = [advance_runs(runs) >= 0 for runs in together]
-        if any(stuck) and not self.federation.calendar:
+        if any(stuck) and not self.federation.calendar and not is_capped(self.federation):
             raise ScheduleError("A queued job can never start: please report this workload, it should be refused.")
 
     def state(self, b: int) -> State:
@@ -338,11 +345,18 @@ class Episodes:
                 self._jobs(b), self.federation, self.sharing, self.reading, problem, state, policy=policy,
                 interrupted=interrupted,
             )  # fmt: skip
-        lost = lost_in(state)
+        lost, promises = lost_in(state), promises_in(state)
         start = np.where(cancelled_jobs(state) | held_jobs(state), np.nan, state.start)
         if lost is not None:
             start[lost.killed] = np.nan
-        note = unfinished_note(finished, jobs) if stuck else f"during an episode: {finished} of {jobs} jobs finished"
+        if promises is not None:  # others have those of another episode
+            never = np.isnan(start)
+            promises = Promises(np.where(never, np.nan, promises.time), np.where(never, 0, promises.turn))
+        note = f"during an episode: {finished} of {jobs} jobs finished"
+        if stuck:
+            waits = np.isnan(start) & np.isin(np.arange(start.size), self._problem(b).arrival)
+            left = self.workload.id[rows[back][waits[back]]]
+            note = unfinished_note(finished, jobs, left=left if is_capped(self.federation) else None)
         workload = self.workload if self._whole else self.workload.take(rows[back])
         if (moldable := moldable_of(self._problem(b))) is not None and state.extras is not None:
             workload = with_shapes(workload, self.federation, moldable.which[state.extras.molded.at][back])
@@ -360,6 +374,7 @@ class Episodes:
             policy=policy,
             integrals=self.integrals(b),
             lost=None if lost is None else lost.of_rows(back),
+            promises=None if promises is None else promises.of_rows(back),
             notes=() if finished == jobs else (note,),
             until=np.inf if done else float(state.clock[Clock.NOW]),
         )
@@ -380,7 +395,9 @@ def _stretch_of(extras: Extras, first: int, last: int) -> Extras:
     return extras._replace(tier=extras.tier[first:last], moldable=moldable, standing=standing)
 
 
-def _objectives(objective: str | Sequence[str], weights: Sequence[float] | None, *, shared: bool) -> Objectives:
+def _objectives(
+    objective: str | Sequence[str], weights: Sequence[float] | None, federation: Federation, *, shared: bool
+) -> Objectives:
     if callable(objective) or (not isinstance(objective, str) and any(callable(one) for one in objective)):
         raise ValueError(
             "environment: objective is a function of metrics and has no running sum; name metrics and weights."
@@ -393,6 +410,11 @@ def _objectives(objective: str | Sequence[str], weights: Sequence[float] | None,
             "'energy' or 'mean_wait'."
         )
     for name in found.names:
+        if name in ("energy", "idle_energy") and isinstance(federation.power, Planned):
+            raise ValueError(
+                f"environment: objective={name!r} depends on the whole schedule with power={federation.power}, and has "
+                "no running sum; take 'busy_energy', or power=timeout:… or reserve:…."
+            )
         if shared and name in BY_SHARES:
             raise ValueError(
                 f"environment: objective={name!r} goes by the shares of nodes that jobs take, and has no running sum "

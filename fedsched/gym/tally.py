@@ -9,11 +9,12 @@ import numpy as np
 from fedsched.core.jit import inlined, part
 from fedsched.engine.codes import SameTime
 from fedsched.engine.loop.events import next_time
-from fedsched.engine.loop.metric_integrals import integrals, lost_share
+from fedsched.engine.loop.metric_integrals import integrals, joules_spared, lost_share
 from fedsched.engine.numbers import Clock, Counter, LostNumber
 from fedsched.engine.optional_features.cancellations import is_gone
 from fedsched.engine.optional_features.dependencies import DOOMED, eligible_times
 from fedsched.engine.optional_features.lost_runs import requeues, runs_lost, wasted, wasted_node_seconds
+from fedsched.engine.optional_features.power_states import spared_by_boots
 from fedsched.engine.run.decisions import next_pass
 from fedsched.gym.runs import measured_of
 from fedsched.model.schedule.integrals import Eligible, Integrals, Wasted
@@ -153,6 +154,7 @@ def value_of(problem: Problem, state: State, column: int, ended: Floats, over: b
         return 0.0
     groups = problem.groups
     idle = problem.idle_total * makespan - ended[Column.IDLE_ENERGY] - _joules(groups.idle_watts, waste.seconds)
+    idle -= joules_spared(problem, state, makespan) if over else spared_by_boots(problem.extras, state.extras)
     busy = ended[Column.BUSY_ENERGY] + _joules(groups.busy_watts, waste.seconds) + waste.more
     if column == Column.MAKESPAN:
         return makespan

@@ -339,7 +339,7 @@ AT: dict[str, tuple[str, ...]] = {
     "slurm": ("slurm", "slurm with limits"),
     "shared nodes": ("shared nodes",),
     "bounds": ("bounds", "bounds of shapes"),
-    "environment": ("environment",),
+    "environment": ON_WHOLE_NODES,
     "exact": ("exact",),
 }
 # What is refused for another reason than the table's.

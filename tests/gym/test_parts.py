@@ -15,12 +15,13 @@ import fedsched as fs
 from fedsched.gym import SchedulingEnv, SchedulingVectorEnv
 
 FOUR = fs.Federation.homogeneous(4)
-KINDS = ("conditions", "feedback", "limits", "cancellations", "holds", "reservations")
+KINDS = ("conditions", "feedback", "limits", "cancellations", "holds", "reservations", "power")
 
 
 def tied(seed: int, kind: str) -> strategies.Scenario:
     """Return a random scenario in which some jobs have what is of a kind."""
-    scenario = strategies.random_scenario(seed, restless=True, epoch=seed % 7 == 6).for_environments()
+    scenario = strategies.random_scenario(seed, restless=True, epoch=seed % 7 == 6)
+    scenario = (strategies.going_off_under_caps(seed) if kind == "power" else scenario).for_environments()
     scenario = scenario.without_closures() if kind == "reservations" else scenario
     rng = random.Random(-seed)
     jobs, grain = scenario.jobs, scenario.jobs[0].runtime

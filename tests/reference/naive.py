@@ -1029,10 +1029,10 @@ class Simulation:
         """Return since when a job waited in the queue: a cancelled one may never have."""
         return since.get(j, math.inf if j in self.cancelled else self.jobs[j].submit)
 
-    def goes_on(self) -> bool:
-        """Return whether anything is to come that may let a job start or end."""
+    def goes_on(self, *, recurring: bool = True) -> bool:
+        """Return whether anything is to come that may let a job start or end, changes of recurring caps or without."""
         coming = any(self.moment(j) is not None for j in self.held)
-        coming = coming or bool(self.queue and (self.changes or self.next_step() < math.inf))
+        coming = coming or bool(self.queue and (self.changes or self.next_step(recurring) < math.inf))
         coming = coming or bool(self.to_cancel(math.inf))
         coming = coming or any(begin > self.now for j in self.queue for begin, _ in self.jobs[j].held)
         return bool(self.arrivals or self.running) or coming
@@ -1065,9 +1065,9 @@ class Simulation:
         """Return how long the caps that come again take for it."""
         return max((cap.period for cap in self.machine.caps if cap.period < math.inf), default=0.0)
 
-    def next_step(self) -> float:
-        """Return when a cap next changes; infinite where that is of no use any more."""
-        again = [cap for cap in self.machine.caps if cap.period < math.inf]
+    def next_step(self, recurring: bool = True) -> float:
+        """Return when a cap (`recurring`: or not one of those) next changes; infinite where that is of no use."""
+        again = [cap for cap in self.machine.caps if recurring and cap.period < math.inf]
         near = [time for cap in again for time in cap.steps(self.stepped, self.stepped + cap.period)[:1]]
         if near and not self.running and min(near) > self.quiet + self.longest_period():
             near = []
@@ -1733,7 +1733,7 @@ class Simulation:
                 return
             chosen = decide(self.now, waiting, fits)
             if not 0 <= chosen < len(waiting) or not fits[chosen]:
-                if self.goes_on() or 0 <= chosen < len(waiting):
+                if self.goes_on(recurring=False) or 0 <= chosen < len(waiting):
                     return
                 chosen = fits.index(True)  # no later instant would come (reading 33)
             counts = self.place_at(waiting[chosen], self.now)

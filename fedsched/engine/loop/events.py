@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fedsched.core.jit import inlined, part
 from fedsched.engine.codes import SameTime
 from fedsched.engine.dispatch.conservative import note_joined
@@ -47,6 +49,13 @@ def next_time(problem: Problem, state: State) -> float:
     time = _next_but_caps(problem, state)
     time = min(time, power_caps.next_step(more_than_closing(problem.extras), state.extras, state))
     return max(time, state.clock[Clock.NOW])
+
+
+@inlined
+def is_last(problem: Problem, state: State) -> bool:
+    """Return whether no event is to come; changes of recurring caps alone are no such event [33]."""
+    lasting = power_caps.next_lasting_step(more_than_closing(problem.extras), state.extras)
+    return min(_next_but_caps(problem, state), lasting) == np.inf
 
 
 @inlined

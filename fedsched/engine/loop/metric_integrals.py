@@ -28,6 +28,7 @@ def go_on(extras: Extras | None, state: State, time: float) -> None:
             clock[Clock.SATURATED_SECONDS] += counter[Counter.SATURATED_LINKS] * elapsed
         if counter[Counter.QUEUED] > 0 and state.queue.tasks[1] <= counter[Counter.FREE]:
             clock[Clock.LOST_NODE_SECONDS] += counter[Counter.FREE] * elapsed
+        power_states.note_spared(more_than_closing(extras), state.extras, counter[Counter.RUNNING])
         clock[Clock.NOW] = time
     if more_is(extras):
         lost = clock[Clock.LOST_NODE_SECONDS]

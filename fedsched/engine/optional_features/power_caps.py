@@ -133,6 +133,18 @@ def _next_step(caps: PowerCaps, cap_state: PowerCapState, anybody_runs: bool) ->
     return min(again, once)
 
 
+@inlined
+def next_lasting_step(extras: Extras | None, extra_state: ExtraState | None) -> float:
+    """Return when a cap that does not recur next changes; infinite if none does."""
+    if extras is None or extra_state is None:
+        return np.inf
+    caps, found = extras.ceilings, np.inf
+    for c in range(caps.period.size):
+        if caps.period[c] == np.inf:
+            found = min(found, _time_of(caps, c, extra_state.beneath.step[c]))
+    return found
+
+
 @part
 def take_steps(caps: PowerCaps, cap_state: PowerCapState, now: float, quiet: bool) -> bool:
     """Advance each cap to its step at `now`; return whether any cap changes.

@@ -27,7 +27,7 @@ class Powered(NamedTuple):
     pace: Floats  # scratch: a cluster's counters of boots, and its booked boots
     to_boot: Floats
     owed: Ints  # per group: nodes that downtimes, but no reservations, close as soon as jobs release them
-    noted: Floats  # if downtimes change nodes while no job runs, [0]: the last end; [1]: the joules spared until then
+    noted: Floats  # if time goes on while no job runs, [0]: the last end; [1]: the joules spared until then
 
 
 @inlined
@@ -132,7 +132,7 @@ def _put_back(saving: Saving, powered: Powered, counts: Ints, now: float) -> Non
 
 @inlined
 def note_spared(extras: Extras | None, extra_state: ExtraState | None, running: int) -> None:
-    """Note what nodes have spared until the last end, before downtimes change nodes while no job runs.
+    """Note what nodes have spared until the last end, before the clock moves or nodes change while no job runs.
 
     If no job runs any more, the energy counts until that end.
     """
@@ -170,6 +170,14 @@ def open_nodes(extras: Extras | None, extra_state: ExtraState | None, g: int, no
 @part
 def _open(saving: Saving, stacks: NodeStacks, g: int, nodes: int, now: float) -> None:
     put_back(saving, stacks, g, nodes, now)
+
+
+@inlined
+def spared_by_boots(extras: Extras | None, state: ExtraState | None) -> float:
+    """Return the joules that the nodes which have begun to boot again take less than if all were on."""
+    if extras is None or state is None:
+        return 0.0
+    return float(state.powered.stacks.spared[0]) if extras.saving.timeout.size > 0 else 0.0
 
 
 @inlined

@@ -14,7 +14,7 @@ from fedsched.core.errors import shown
 from fedsched.core.jit import constant, inlined, kernel, part
 from fedsched.engine.codes import SameTime, Status
 from fedsched.engine.dispatch.greedy import exceeds_limits, fits_now, start_out_of_line
-from fedsched.engine.loop.events import next_time, take_events
+from fedsched.engine.loop.events import is_last, next_time, take_events
 from fedsched.engine.loop.feature_flags import counted_nodes, more_than_closing
 from fedsched.engine.loop.running import release_pending, update_rates
 from fedsched.engine.numbers import Counter
@@ -253,13 +253,13 @@ def end_pass(problem: Problem, state: State) -> None:
 def decide(problem: Problem, plan: Plan, state: State, waiting: Ints, fits: NDArray[np.int8], answer: int) -> None:
     """Start the job at index `answer` of `waiting` if it fits; else end the pass over the queue that was looked at.
 
-    If no job runs and no event is to come, an answer without a waiting job starts the first one that fits. `waiting`
-    and `fits` are what `look` has filled in; nothing has changed since.
+    If no job runs and no event but changes of recurring caps is to come, an answer without a waiting job starts the
+    first one that fits. `waiting` and `fits` are what `look` has filled in; nothing has changed since.
     """
     j = NO_JOB
     if 0 <= answer < waiting.size and waiting[answer] >= 0:
         j = waiting[answer] if fits[answer] == 1 else NO_JOB
-    elif state.counter[Counter.RUNNING] == 0 and next_time(problem, state) == np.inf:
+    elif is_last(problem, state):
         first = 0
         while fits[first] == 0:
             first += 1

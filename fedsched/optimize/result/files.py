@@ -222,6 +222,8 @@ def _settings_of(data: dict[str, Any]) -> Settings:
         others["sharing"] = NodeSharing(**others["sharing"])
     return Settings(reading=CLAIRVOYANT.but(**words), **others)
 
+APART = ("shapes", "submit", "use")  # what a plan's data has beside the fields of a schedule
+
 
 def _running_data(running: RunningJobs | None) -> dict[str, Any] | None:
     if running is None or not running.rows.size:
@@ -307,7 +309,7 @@ def _plan_of(
             federation=federation,
             integrals=Integrals(*(_or_nan(data.get(name)) for name in Integrals._fields)),  # older files lack some
             **{
-                **{name: value for name, value in data.items() if name not in (*Integrals._fields, "shapes", "submit", "use")},
+                **{name: value for name, value in data.items() if name not in (*Integrals._fields, *APART)},
                 "start": np.array(data["start"], dtype=np.float64),
                 "finish": np.array(data["finish"], dtype=np.float64),
                 "counts": np.array(data["counts"], dtype=np.int64),

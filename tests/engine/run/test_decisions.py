@@ -42,6 +42,22 @@ def assert_same(scenario: strategies.Scenario, seed: int, places: int) -> None:
     assert got.counts.tolist() == expected.counts
 
 
+def assert_first_waiting_is_simulated(scenario: strategies.Scenario, seed: int) -> fs.Schedule:
+    """Fail unless always choosing the first place makes what `simulate` makes by FCFS; return the schedule."""
+    workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
+    episodes = deciding.episodes_of(scenario)
+    deciding.by_engine(episodes, at_random(seed, 6))  # an episode leaves nothing behind
+    got, _, _ = deciding.by_engine(episodes, deciding.first_waiting)
+    rules = fs.Rules(order=episodes.order, placement=episodes.placement)
+    expected = fs.simulate(workload, federation, rules, reading=episodes.reading, caps=caps)
+    assert got == expected
+    assert got.metrics() == expected.metrics()
+    assert (got.notes, got.integrals) == (expected.notes, expected.integrals)
+    if got.complete:
+        got.verify(caps=caps, claimed=expected.metrics())
+    return got
+
+
 @pytest.mark.slow
 def test_random_answers_agree() -> None:
     """Hundreds of random systems, answered at random, are asked the same and give the reference's schedule."""
@@ -52,6 +68,21 @@ def test_random_answers_agree() -> None:
         elif seed % 3 == 1:
             scenario = scenario.with_endless(seed)
         assert_same(scenario, seed, places=random.Random(seed).choice((1, 2, 5, 20)))
+
+
+POWERED = (
+    strategies.under_caps, strategies.saving_power, strategies.going_off_under_caps,
+    strategies.going_off_beside_uplinks, strategies.going_off_with_downtimes,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("made", POWERED)
+def test_random_answers_agree_under_caps_and_with_boots(made: Callable[[int], strategies.Scenario]) -> None:
+    """Who lacks watts does not fit, and who is chosen waits for its nodes to boot, as in the reference."""
+    for seed in range(tries(60, 6)):
+        scenario = deciding.without_permutations(made(seed).for_environments())
+        assert_same(scenario, seed, places=random.Random(seed).choice((1, 2, 5, 20)))
+        assert_first_waiting_is_simulated(scenario, seed)
 
 
 @pytest.mark.parametrize("same_time", ["batch", "sequential"])
@@ -89,15 +120,7 @@ def test_first_come_first_served_is_as_it_is_simulated() -> None:
     for seed in range(tries(240)):
         scenario = deciding.without_permutations(strategies.random_scenario(seed, restless=True).for_environments())
         scenario = scenario.with_endless(seed)
-        workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
-        episodes = deciding.episodes_of(scenario)
-        deciding.by_engine(episodes, at_random(seed, 6))  # an episode leaves nothing behind
-        got, _, _ = deciding.by_engine(episodes, deciding.first_waiting)
-        rules = fs.Rules(order=episodes.order, placement=episodes.placement)
-        expected = fs.simulate(workload, federation, rules, reading=episodes.reading, caps=caps)
-        assert got == expected
-        assert got.metrics() == expected.metrics()
-        assert (got.notes, got.integrals) == (expected.notes, expected.integrals)
+        got = assert_first_waiting_is_simulated(scenario, seed)
         lost, stuck = lost + got.lost.runs, stuck + bool(got.notes)
     assert lost > 3
     assert stuck > 10
