@@ -284,7 +284,7 @@ def test_a_gear_that_draws_more_than_the_cap_leaves_is_no_choice() -> None:
     slow = fs.generate.geared(fs.Workload(id=[7], submit=[20.0], tasks=[1], runtime=[100.0]), machine, 1)
     jobs = fs.generate.gears(slow, machine)
     assert jobs.alternatives.text(0) == "1x200@1~1.0|1x100~1.0|1x125@2~1.0"
-    result = fs.optimize(jobs, machine, objectives="makespan", alternatives="free", method="ga", evaluations=20, seed=1)
+    result = fs.optimize(jobs, machine, objectives="makespan", alternatives="free", method="ga", evaluations=60, seed=1)
     assert result.value() == 125.0 == pytest.approx(result.bound(), rel=1e-9)
     early = lower_bounds(replace(jobs, submit=[0.0]), machine, alternatives="free")
     assert early.makespan == pytest.approx(100.0, rel=1e-9)

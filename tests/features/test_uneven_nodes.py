@@ -185,12 +185,8 @@ def test_the_check_knows_too_few_nodes_and_too_many() -> None:
     assert line == "Job 1: its run from 0: its 3 nodes hold 12 of its 14 tasks."
 
 
-def test_what_has_to_know_their_nodes_refuses_them_by_name() -> None:
-    """Tests that it names the job and what helps."""
-    jobs = work([6, 2], layout={"exclusive": [1, 0]}, user=[1, 1])
-    cure = r"exclusive jobs on nodes that hold different numbers of their tasks \(job 1\).*tasks_per_node"
-    with pytest.raises(InfeasibleError, match=cure):
-        fs.bounds.lower_bounds(replace(jobs, watts=[90.0, 90.0]), TWO)
+def test_a_job_that_all_nodes_cannot_hold_is_refused_by_name() -> None:
+    """Tests that it says how many of its tasks fit."""
     with pytest.raises(InfeasibleError, match=r"and all together 28 of its 29"):
         fs.simulate(work([29], layout=ALONE), TWO)
     assert TWO.admits(work([29, 28], layout=ALONE)).tolist() == [False, True]

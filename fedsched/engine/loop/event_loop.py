@@ -95,6 +95,20 @@ def set_out(problem: Problem, plan: Plan, state: State) -> None:
     power_states.go_on(more_than_closing(problem.extras), state.extras, problem.t0)
     counter[Counter.SPANNING_FIXED] = counter[Counter.SPANNING]
     update_rates(problem, state)
+    counter[Counter.SPANNING_FIXED] = _settled_before(problem, state)
+
+
+@inlined
+def _settled_before(problem: Problem, state: State) -> int:
+    """Return how many of the spanning jobs have a settled rate: not those that started at t0, in the batch reading [6].
+
+    Jobs of the next pass start at the same instant. The spanning jobs are in start order.
+    """
+    count = state.counter[Counter.SPANNING]
+    if problem.same_time == SameTime.BATCH:
+        while count > 0 and state.start[state.rates.spanning[count - 1]] == problem.t0:
+            count -= 1
+    return count
 
 
 @inlined

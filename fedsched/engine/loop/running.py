@@ -186,7 +186,7 @@ def _settle_rates(problem: Problem, state: State) -> None:
     now = state.clock[Clock.NOW]
     for i in range(first, spanning):
         j = rates.spanning[i]
-        if state.finish[j] <= now:
+        if state.finish[j] <= now or (problem.saturation == Saturation.STATIC and state.start[j] < now):
             continue
         communication = 1.0 / rates.share[j] if fair else _communication_slowdown(uplink, state.load, rates.demand, j)
         cost = problem.sigma[j] * rates.processing[j] + (1.0 - problem.sigma[j]) * communication

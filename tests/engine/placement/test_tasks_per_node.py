@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from support.plain import plain
+from support.plain import begun, plain
 
 import fedsched as fs
 from fedsched.engine.pack.extras import extras_of_jobs
@@ -74,7 +74,7 @@ def test_the_last_node_takes_the_rest(counts: list[int], there: list[int] | None
 def test_some_of_the_jobs_are_counted_alike() -> None:
     """A plan of some jobs, and one of other tasks on their nodes, knows how theirs stand."""
     problem = packed()
-    some = extras_of_jobs(problem, np.array([1, 0]), 0.0)
+    some = extras_of_jobs(problem, begun(JOBS, THREE)[2], np.array([1, 0]), 0.0)
     assert some is not None
     assert [column.tolist() for column in some.standing] == [[0, 3], [0, 11], [], []]
     fewer = with_tasks(problem, np.array([10, 0, 0]))
