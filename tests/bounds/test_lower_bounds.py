@@ -283,3 +283,16 @@ def test_a_job_wider_than_any_cluster_must_be_co_allocated() -> None:
     """The bound on co-allocated jobs counts those that no single cluster can hold."""
     workload = fs.Workload(submit=[0, 0, 0], tasks=[5, 4, 1], runtime=[1, 1, 1])
     assert lower_bounds(workload, fs.Federation.of(4, 4)).coallocated == 1
+
+
+def test_shares_of_nodes_by_hand() -> None:
+    """Half of the cores for 10 s: 500 J above what two idle nodes draw; waits are bounded on nodes of one speed."""
+    node = fs.NodeGroup(2, 1.0, 200.0, 100.0, resources={"cpu": 8})
+    jobs = fs.Workload(submit=[0.0] * 5, tasks=[1] * 5, runtime=[10.0] * 5, demand={"cpu": [4, 8, 8, 8, 8]})
+    same = fs.Federation((fs.Cluster("m", (node,)),))
+    words = {"sharing": "first", "method": "ga", "evaluations": 5, "objectives": ("makespan", "energy", "mean_wait")}
+    found = fs.optimize(jobs, same, **words)
+    assert found.bound("energy") == pytest.approx(500.0 + 4 * 1000.0 + 200.0 * found.bound("makespan"), rel=1e-9)
+    assert found.bound("mean_wait") > 0.0
+    two = fs.Federation((fs.Cluster("m", (replace(node, count=1), replace(node, count=1, speed=2.0))),))
+    assert np.isnan(fs.optimize(jobs, two, **words).bound("mean_wait"))

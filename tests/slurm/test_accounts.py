@@ -9,6 +9,8 @@ from slurm.recorded_priorities import DAYS, RECORDED
 
 from fedsched.core.errors import FedschedError, TraceError
 from fedsched.io.slurm_files.accounts import read_usage
+from fedsched.slurm.conf.job_factors import JobRequest
+from fedsched.slurm.passes.limits_of_accounts import Parts
 from fedsched.slurm.priority.associations import Associations
 from fedsched.slurm.priority.shares import level_fractions, machine_fractions, shares_of
 from fedsched.slurm.result.queue_dump import read_queue
@@ -95,6 +97,15 @@ def test_scripts_change_what_they_made(tmp_path: Path) -> None:
     assert list(found.notes()) == [f"not modelled of the accounts: wckey ({path}, line 13)"]
     with pytest.raises(TraceError, match="user 'u3' is not in the account '': no file tells of it"):
         found.place("u3")
+
+
+def test_a_job_may_ask_for_all_of_the_longest_time(tmp_path: Path) -> None:
+    """MaxWall bounds a job that asks for more, and no job that asks for just as much."""
+    path = tmp_path / "accounts"
+    path.write_text("modify QOS set normal MaxWall=1-0\nadd cluster c\nadd account a\nadd user u account=a\n")
+    parts = Parts(Associations.read(path), {})
+    asked = [parts.of(JobRequest(user="u", limit=limit)) for limit in (86_400.0, 86_401.0)]
+    assert [[(part.of, part.amount) for part in found] for found in asked] == [[], [("maxwall, in seconds", 86_400.0)]]
 
 
 def test_a_default_account_is_one_that_a_user_is_in(tmp_path: Path) -> None:
