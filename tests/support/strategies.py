@@ -896,7 +896,7 @@ def on_whole_nodes(scenario: Scenario, seed: int) -> Scenario:
         if job.alternatives:
             packed = replace(packed, alternatives=_of_so_many(job, packed, rng))
         jobs.append(packed if _can_be(packed, j, machine, placement) else replace(job, demand=()))
-    return replace(scenario, machine=machine, jobs=jobs)
+    return _with_known_shapes(replace(scenario, machine=machine, jobs=jobs))
 
 
 def on_uneven_nodes(scenario: Scenario, seed: int) -> Scenario:
@@ -920,8 +920,12 @@ def on_uneven_nodes(scenario: Scenario, seed: int) -> Scenario:
             packed = replace(packed, alternatives=_of_so_many(job, packed, random.Random(f"{seed} {j}")))
         alone = rng.random() < 0.8 and _can_be(packed, j, machine, scenario.settings.placement)
         jobs.append(packed if alone else replace(job, demand=()))
-    made = replace(scenario, machine=machine, jobs=jobs)
-    return made.as_chosen() if "limits" in by_shapes(made) else made  # a limit of nodes needs known shapes
+    return _with_known_shapes(replace(scenario, machine=machine, jobs=jobs))
+
+
+def _with_known_shapes(scenario: Scenario) -> Scenario:
+    # A limit of nodes needs known shapes if jobs may be uneven.
+    return scenario.as_chosen() if "limits" in by_shapes(scenario) else scenario
 
 
 def under_tight_limits(scenario: Scenario, seed: int) -> Scenario:
