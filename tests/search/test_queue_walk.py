@@ -188,7 +188,7 @@ def searched(threads: int, stops: tuple[int, ...]) -> tuple[Any, ...]:
     machine = federation(rng, least=3)
     problem = waiting(package(machine, rng, jobs=30), machine, "bounded_slowdown", threads=threads)
     seeds = structured_seeds(problem, limit=60)
-    budget = [MaxEvaluations(700 if INTERPRETED else 2500)]
+    budget = [MaxEvaluations(1500 if INTERPRETED else 2500)]
     run = Run(problem, 4, budget, np.ones(1), seeds, np.zeros(1))
     method = Memetic(run)
     for steps in stops:
