@@ -1,14 +1,17 @@
 """Packing of the optional features: the arrays of jobs and machine beyond the plain model.
 
-`FEATURES` is the list of them. Nothing else has to know which there are: a feature that is not in it has no arrays.
+`PACKINGS` is the list of them. Nothing else has to know which there are: a feature that is not in it has no arrays.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from fedsched.engine.arrays.read_only import floats, ints
 from fedsched.engine.arrays.structs import Calendar, Extras, Limits, Pools, Precedence
 from fedsched.engine.codes import OnRunning
 from fedsched.engine.compatibility import Use, refuse
@@ -21,7 +24,7 @@ from fedsched.engine.optional_features.moldable import Moldable
 from fedsched.engine.optional_features.power_caps import PowerCaps
 from fedsched.engine.optional_features.reservation_queues import ReservationMembers
 from fedsched.engine.pack.choices import Possible, possible_shapes, refuse_open_sizes
-from fedsched.engine.pack.limit_classes import limits_of
+from fedsched.engine.pack.limit_classes import limits_of, of_present_shapes
 from fedsched.engine.pack.power_cap_arrays import power_caps_of, power_caps_of_jobs
 from fedsched.engine.placement.tasks_per_node import TasksPerNode, rows_of
 from fedsched.model.constraints.dependencies import NO_EDGES, Edges, ends_of, ends_of_shapes, open_ends
@@ -40,8 +43,6 @@ from fedsched.model.time.reservations import earliest_starts, in_reservations, r
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike
-
     from fedsched.engine.arrays.structs import Floats, Ints, Problem, State
     from fedsched.model.jobs.workload import Workload
     from fedsched.model.machine.federation import Federation
@@ -53,21 +54,8 @@ AWAITS = np.array([Awaits.START, Awaits.END, Awaits.END_WELL, Awaits.END_BADLY, 
 ENDS = np.array([Awaits.END_WELL, Awaits.END_BADLY, Awaits.NOTHING])
 
 
-def floats(values: ArrayLike) -> Floats:
-    """Return values as a new read-only array of floats, as kernels take it."""
-    array = np.array(values, dtype=np.float64, order="C")
-    array.setflags(write=False)
-    return array
-
-
-def ints(values: ArrayLike) -> Ints:
-    """Return values as a new read-only array of integers, as kernels take it."""
-    array = np.array(values, dtype=np.int64, order="C")
-    array.setflags(write=False)
-    return array
-
-
-class Run(NamedTuple):
+@dataclass(frozen=True)
+class Run:
     """What features are packed from: the jobs, the machine, and how they are read."""
 
     workload: Workload
@@ -78,22 +66,29 @@ class Run(NamedTuple):
     arrival: Ints  # the rows of jobs that wait for their submits, in that order
     possible: Possible | None  # the shapes of which jobs choose one as they join the queue
 
+    @cached_property
+    def limits_of_shapes(self) -> Limits | None:
+        """The limits of the possible shapes, each as a job of its own; None without either."""
+        if self.possible is None:
+            return None
+        return limits_of(counters_of(self.possible.each, self.federation), self.possible.each.tasks)
 
-class Plan(NamedTuple):
-    """A plan of some jobs in the midst of a run: each of them is eligible or runs at t0."""
 
-    jobs: Ints
+class PlannedJobs(NamedTuple):
+    """What a plan of some jobs knows in the midst of a run: each of them is eligible or runs at t0."""
+
+    rows: Ints
     t0: float
     stacks: NodeStacks | None  # nodes without jobs at t0, if some of them may be off
 
 
-class Feature(NamedTuple):
-    """An optional feature: how its field of `Extras` is made."""
+class Packing(NamedTuple):
+    """How an optional feature is packed: how its field of `Extras` is made."""
 
     pack: Callable[[Run], Any]  # its arrays, or None if a run does not use it
     entries: Callable[[Any], Ints | Floats]  # an array of these that is empty if and only if it is not in use
     nothing: Any  # its arrays if it is not in use
-    of_plan: Callable[[Any, Plan], Any] | None = None  # what a plan of some jobs knows of it; None: nothing
+    of_plan: Callable[[Any, PlannedJobs], Any] | None = None  # what a plan of some jobs knows of it; None: nothing
     more: bool = True  # kernels without `Extras.more` leave it out
 
 
@@ -179,13 +174,9 @@ def calendar_of(closures: Closures, nodes: Ints, t0: float) -> Calendar:
 
 def _limits(run: Run) -> Limits | None:
     limits = limits_of(counters_of(run.workload, run.federation), run.workload.tasks)
-    if limits is None or run.possible is None or (of_shapes := _limits_of_shapes(run, run.possible)) is None:
+    if limits is None or run.possible is None or run.limits_of_shapes is None:
         return limits
-    return of_shapes._replace(kind=ints(of_shapes.kind[run.possible.first[:-1]]), tasks=limits.tasks)
-
-
-def _limits_of_shapes(run: Run, possible: Possible) -> Limits | None:
-    return limits_of(counters_of(possible.each, run.federation), possible.each.tasks)
+    return of_present_shapes(run.limits_of_shapes, run.possible.first[:-1], limits.tasks)
 
 
 def _reserved(run: Run) -> ReservationMembers | None:
@@ -227,9 +218,9 @@ def _moldable(run: Run) -> Moldable | None:
     if run.possible is None:
         return None
     workload, possible, none = run.workload, run.possible, ints(np.zeros(0))
-    each, first = possible.each, possible.first
-    per_node, limits = _tasks_per_node(each, run.federation), _limits_of_shapes(run, possible)
-    by_kind = limits is not None and bool((limits.kind != limits.kind[first[:-1]][possible.owner]).any())
+    each, first, per_node = possible.each, possible.first, _tasks_per_node(possible.each, run.federation)
+    kind = none if run.limits_of_shapes is None else run.limits_of_shapes.kind
+    by_kind = kind.size > 0 and bool((kind != kind[first[:-1]][possible.owner]).any())
     by_end = workload.after is not None and bool(open_ends(workload, each, possible.owner, run.reading).any())
     return Moldable(
         first=ints(first),
@@ -238,7 +229,7 @@ def _moldable(run: Run) -> Moldable | None:
         runtime=floats(run.reading.runtime(each)),
         estimate=floats(run.reading.planned(each)),
         on_nodes=none if per_node is None else per_node.tasks,
-        kind=limits.kind if limits is not None and by_kind else none,
+        kind=kind if by_kind else none,
         end=ints(ENDS[ends_of_shapes(workload, each, possible.owner, run.reading)]) if by_end else none,
     )
 
@@ -270,7 +261,7 @@ def _tasks_per_node(workload: Workload, federation: Federation) -> TasksPerNode 
     return TasksPerNode(each, ints(tasks), ints(row), ints(rows))
 
 
-def _that_only_close(calendar: Calendar, plan: Plan) -> Calendar:
+def _that_only_close(calendar: Calendar, plan: PlannedJobs) -> Calendar:
     reservation = np.full(calendar.begin.size, downtimes.NO_RESERVATION)
     if plan.stacks is not None:
         reservation[calendar.reservation >= 0] = downtimes.KEPT
@@ -278,7 +269,7 @@ def _that_only_close(calendar: Calendar, plan: Plan) -> Calendar:
     return calendar._replace(on_running=ints(waits), reservation=ints(reservation))
 
 
-def _begun(saving: Saving, plan: Plan) -> Saving:
+def _begun(saving: Saving, plan: PlannedJobs) -> Saving:
     return saving if plan.stacks is None else saving._replace(begun=as_begun(plan.stacks))
 
 
@@ -286,37 +277,37 @@ NO_TASKS_PER_NODE = nothing_of(TasksPerNode, "fits")
 
 # By field of Extras. A plan of some jobs, each eligible or running at its begin, ignores what has no `of_plan`: the run
 # deals with dependencies, reservations, lost runs, limits, cancellations and holds as they occur.
-FEATURES = {
-    "pools": Feature(
+PACKINGS = {
+    "pools": Packing(
         _pools, lambda pools: pools.amount, nothing_of(Pools, "need"),
-        lambda pools, plan: pools._replace(need=ints(pools.need[plan.jobs])),
+        lambda pools, plan: pools._replace(need=ints(pools.need[plan.rows])),
     ),
-    "precedence": Feature(_precedence, lambda precedence: precedence.conditions, nothing_of(Precedence)),
-    "calendar": Feature(
+    "precedence": Packing(_precedence, lambda precedence: precedence.conditions, nothing_of(Precedence)),
+    "calendar": Packing(
         _calendar, lambda calendar: calendar.begin,
         nothing_of(Calendar, "left", known=ints([0])), _that_only_close, more=False,
     ),
-    "limits": Feature(_limits, lambda limits: limits.amount, nothing_of(Limits, "of_node")),
-    "reserved": Feature(
+    "limits": Packing(_limits, lambda limits: limits.amount, nothing_of(Limits, "of_node")),
+    "reserved": Packing(
         _reserved, lambda reserved: reserved.of_job, nothing_of(ReservationMembers, first=ints([0]))
     ),
-    "cancellations": Feature(_cancellations, lambda cancellations: cancellations.job, nothing_of(Cancellations)),
-    "holds": Feature(_holds, lambda holds: holds.first, nothing_of(Holds)),
-    "moldable": Feature(_moldable, lambda moldable: moldable.which, nothing_of(Moldable)),
-    "tier": Feature(_tiers, lambda tier: tier, ints(np.zeros(0)), lambda tier, plan: ints(tier[plan.jobs]), more=False),
-    "saving": Feature(
+    "cancellations": Packing(_cancellations, lambda cancellations: cancellations.job, nothing_of(Cancellations)),
+    "holds": Packing(_holds, lambda holds: holds.first, nothing_of(Holds)),
+    "moldable": Packing(_moldable, lambda moldable: moldable.which, nothing_of(Moldable)),
+    "tier": Packing(_tiers, lambda tier: tier, ints(np.zeros(0)), lambda tier, plan: ints(tier[plan.rows]), more=False),
+    "saving": Packing(
         _saving, lambda saving: saving.timeout,
         nothing_of(Saving, less=floats(np.zeros((0, 3))), begun=as_begun(new_stacks(0, 0, 0, paced=False))), _begun,
     ),
-    "ceilings": Feature(
+    "ceilings": Packing(
         lambda run: power_caps_of(run.workload, run.federation, run.t0),
         lambda caps: caps.period, nothing_of(PowerCaps, "covers", "need", first=ints([0])),
-        lambda caps, plan: power_caps_of_jobs(caps, plan.jobs, plan.t0),
+        lambda caps, plan: power_caps_of_jobs(caps, plan.rows, plan.t0),
     ),
-    "standing": Feature(
+    "standing": Packing(
         lambda run: _tasks_per_node(run.workload, run.federation),
         lambda standing: standing.each, NO_TASKS_PER_NODE,
-        lambda standing, plan: rows_of(standing, plan.jobs), more=False,
+        lambda standing, plan: rows_of(standing, plan.rows), more=False,
     ),
 }  # fmt: skip
 
@@ -326,15 +317,15 @@ def _extras(parts: dict[str, Any]) -> Extras | None:
 
     A feature that is left out, or is None, is not in use.
     """
-    arrays = {name: feature.nothing for name, feature in FEATURES.items()}
+    arrays = {name: packing.nothing for name, packing in PACKINGS.items()}
     arrays |= {name: part for name, part in parts.items() if part is not None}
-    used = [feature for name, feature in FEATURES.items() if feature.entries(arrays[name]).size]
+    used = [packing for name, packing in PACKINGS.items() if packing.entries(arrays[name]).size]
     return Extras(**arrays, more=MORE if any(one.more for one in used) else None) if used else None
 
 
 def packed_extras(run: Run) -> Extras | None:
     """Return the features that a run uses, beyond the plain model."""
-    return _extras({name: feature.pack(run) for name, feature in FEATURES.items()})
+    return _extras({name: packing.pack(run) for name, packing in PACKINGS.items()})
 
 
 def extras_of_jobs(problem: Problem, state: State, jobs: Ints, t0: float) -> Extras | None:
@@ -346,9 +337,9 @@ def extras_of_jobs(problem: Problem, state: State, jobs: Ints, t0: float) -> Ext
         return None
     stacks = None if state.extras is None or not problem.extras.saving.timeout.size else state.extras.powered.stacks
     parts = {
-        name: feature.of_plan(part, Plan(jobs, t0, stacks))
-        for name, feature in FEATURES.items()
-        if feature.of_plan is not None and feature.entries(part := getattr(problem.extras, name)).size
+        name: packing.of_plan(part, PlannedJobs(jobs, t0, stacks))
+        for name, packing in PACKINGS.items()
+        if packing.of_plan is not None and packing.entries(part := getattr(problem.extras, name)).size
     }
     return _extras(parts)
 

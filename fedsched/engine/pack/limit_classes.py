@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.engine.arrays.read_only import ints
 from fedsched.engine.arrays.structs import Limits
 
 if TYPE_CHECKING:
@@ -16,12 +17,6 @@ if TYPE_CHECKING:
 
     from fedsched.engine.arrays.structs import Ints
     from fedsched.model.machine.counters import Counters
-
-
-def _read_only(values: Ints) -> Ints:
-    array = np.array(values, dtype=np.int64)
-    array.setflags(write=False)
-    return array
 
 
 def limits_of(counters: Counters, tasks: Ints) -> Limits | None:
@@ -41,20 +36,28 @@ def limits_of(counters: Counters, tasks: Ints) -> Limits | None:
     members = np.bincount(kind[kind >= 0], minlength=example.size)
     leaves = 1 << np.array([(int(many) - 1).bit_length() for many in members], dtype=np.int64)
     return Limits(
-        amount=_read_only(counters.amount),
-        kind=_read_only(kind),
-        first=_read_only(np.append(0, np.cumsum(taken))),
-        counter=_read_only(counters.counter[rows]),
-        weight=_read_only(counters.weight[rows]),
-        row=_read_only(counters.row[rows] if (counters.row >= 0).any() else counters.row[:0]),
-        of_node=_read_only(counters.of_node),
-        first_kind=_read_only(np.searchsorted(counters.counter[rows][by_counter], np.arange(counters.amount.size + 1))),
-        of_counter=_read_only(of_kind[by_counter]),
-        kind_weight=_read_only(counters.weight[rows][by_counter]),
-        first_place=_read_only(np.append(0, np.cumsum(members))),
-        first_node=_read_only(np.append(0, np.cumsum(2 * leaves))),
-        tasks=_read_only(tasks),
+        amount=ints(counters.amount),
+        kind=ints(kind),
+        first=ints(np.append(0, np.cumsum(taken))),
+        counter=ints(counters.counter[rows]),
+        weight=ints(counters.weight[rows]),
+        row=ints(counters.row[rows] if (counters.row >= 0).any() else counters.row[:0]),
+        of_node=ints(counters.of_node),
+        first_kind=ints(np.searchsorted(counters.counter[rows][by_counter], np.arange(counters.amount.size + 1))),
+        of_counter=ints(of_kind[by_counter]),
+        kind_weight=ints(counters.weight[rows][by_counter]),
+        first_place=ints(np.append(0, np.cumsum(members))),
+        first_node=ints(np.append(0, np.cumsum(2 * leaves))),
+        tasks=ints(tasks),
     )
+
+
+def of_present_shapes(of_shapes: Limits, present: Ints, tasks: Ints) -> Limits:
+    """Return the limits of jobs with several shapes, with a kind for every shape.
+
+    `of_shapes` are those of the shapes, each as a job of its own; `present` are the jobs' present shapes.
+    """
+    return of_shapes._replace(kind=ints(of_shapes.kind[present]), tasks=tasks)
 
 
 def by_their_nodes(limits: Limits) -> NDArray[np.bool_]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fedsched.core.errors import InfeasibleError
 from fedsched.core.text import counted
+from fedsched.engine.arrays.read_only import floats, ints
 from fedsched.engine.optional_features.power_caps import PowerCaps, period_of
 from fedsched.model.power.power_cap import NOW, caps_of, planned_needs
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from fedsched.engine.arrays.structs import Floats, Ints
     from fedsched.model.jobs.workload import Workload
@@ -20,17 +21,11 @@ if TYPE_CHECKING:
     from fedsched.model.power.power_cap import PowerCap
 
 
-def _fixed(values: ArrayLike, kind: type) -> NDArray[Any]:
-    array: NDArray[Any] = np.array(values, dtype=kind, order="C")
-    array.setflags(write=False)
-    return array
-
-
 def power_caps_of(workload: Workload, federation: Federation, t0: float) -> PowerCaps | None:
     """Return the arrays of a federation's power caps from `t0` on, and the milliwatts that each job plans per node.
 
-    Return None if there are no caps.
-    Raise an error if a cap does not cover the time after t0, or a job never fits under one.
+    Return None if there are no caps. Raise an error if a cap does not cover the time after t0, or a job never fits
+    under one.
     """
     caps = caps_of(federation)
     if not caps:
@@ -44,15 +39,15 @@ def power_caps_of(workload: Workload, federation: Federation, t0: float) -> Powe
     need = planned_needs(workload, federation)
     refuse_jobs_over_caps(workload, federation, t0)
     return PowerCaps(
-        first=_fixed(np.cumsum([0, *(own.size for own in times)]), np.int64),
-        time=_fixed(np.concatenate(times), np.float64),
-        left=_fixed(np.concatenate([cap.left for cap in caps]), np.int64),
-        period=_fixed([cap.period for cap in caps], np.float64),
-        turn=_fixed(turns, np.int64),
-        begun=_fixed(begun, np.int64),
-        covers=_fixed([cap.covers for cap in caps], np.int64),
-        need=_fixed(need, np.int64),
-        looks=_fixed([1 if federation.cap == NOW else 0], np.int64),
+        first=ints(np.cumsum([0, *(own.size for own in times)])),
+        time=floats(np.concatenate(times)),
+        left=ints(np.concatenate([cap.left for cap in caps])),
+        period=floats([cap.period for cap in caps]),
+        turn=ints(turns),
+        begun=ints(begun),
+        covers=ints([cap.covers for cap in caps]),
+        need=ints(need),
+        looks=ints([1 if federation.cap == NOW else 0]),
     )
 
 
@@ -65,7 +60,7 @@ def power_caps_of_jobs(power_caps: PowerCaps, jobs: Ints, t0: float) -> PowerCap
         turns.append(period_of(t0, float(own[0]), period))
         begun.append(int((own + (turns[-1] * period if turns[-1] else 0.0) <= t0).sum()))
     return power_caps._replace(
-        need=_fixed(power_caps.need[jobs], np.int64), turn=_fixed(turns, np.int64), begun=_fixed(begun, np.int64)
+        need=ints(power_caps.need[jobs]), turn=ints(turns), begun=ints(begun)
     )
 
 

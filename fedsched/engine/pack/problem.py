@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.core.errors import UnknownNameError
+from fedsched.engine.arrays.read_only import floats, ints
 from fedsched.engine.arrays.structs import Groups, Problem
 from fedsched.engine.codes import SameTime, Saturation
-from fedsched.engine.pack.extras import Run, floats, ints, packed_extras, shapes_at_submit
+from fedsched.engine.pack.extras import Run, packed_extras, shapes_at_submit
 from fedsched.model.constraints.dependencies import edges_of, never_start, open_ends, topological_order
 from fedsched.model.constraints.feedback import followers_of
 from fedsched.model.power.gears import check_job_gears

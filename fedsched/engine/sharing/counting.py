@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.engine.arrays.read_only import ints
 from fedsched.engine.shared_nodes.arrays import Counted
 from fedsched.model.jobs.admission import partition_of_jobs
 from fedsched.model.jobs.labels import distinct
@@ -21,13 +22,7 @@ if TYPE_CHECKING:
 ANY = 2**40  # nodes; more than there are: no upper bound
 
 
-def _seen(values: object) -> Ints:
-    array = np.array(values, dtype=np.int64)
-    array.setflags(write=False)
-    return array
-
-
-NOTHING_COUNTS = Counted(*(_seen([]) for _ in Counted._fields))
+NOTHING_COUNTS = Counted(*(ints([]) for _ in Counted._fields))
 
 
 def counts_nodes(federation: Federation) -> bool:
@@ -44,11 +39,11 @@ def counted_nodes(workload: Workload, federation: Federation) -> Counted:
     job, which = np.nonzero(of_jobs >= 0)
     least, most = _sizes(workload, federation)
     return Counted(
-        amount=_seen(amount),
-        first=_seen(np.searchsorted(job, np.arange(len(workload) + 1))),
-        counter=_seen(of_jobs[job, which]),
-        least=_seen(least),
-        most=_seen(most),
+        amount=ints(amount),
+        first=ints(np.searchsorted(job, np.arange(len(workload) + 1))),
+        counter=ints(of_jobs[job, which]),
+        least=ints(least),
+        most=ints(most),
     )
 
 
@@ -57,7 +52,7 @@ def node_limits(workload: Workload, federation: Federation) -> Counted:
     if all(limit.nodes is None for limit in federation.limits):
         return NOTHING_COUNTS
     jobs = len(workload)
-    return counted_nodes(workload, federation)._replace(least=_seen(np.ones(jobs)), most=_seen(np.full(jobs, ANY)))
+    return counted_nodes(workload, federation)._replace(least=ints(np.ones(jobs)), most=ints(np.full(jobs, ANY)))
 
 
 def are_counted(counted: Counted, jobs: int) -> NDArray[np.bool_]:

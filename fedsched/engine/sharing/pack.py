@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fedsched.engine.arrays.new_state import new_state
+from fedsched.engine.arrays.read_only import floats, ints
 from fedsched.engine.codes import Dispatch, Needs, Placement
 from fedsched.engine.orders import queue_order
 from fedsched.engine.pack.foresight import known_problem
@@ -136,8 +137,8 @@ def with_watts_per_core(problem: Problem, federation: Federation) -> Problem:
     busy, idle = groups.busy_watts / cores, groups.idle_watts / cores
     in_cluster, cheap = thrifty_orders(busy, idle, groups.speed, groups.cluster, federation.turns)
     by_core = groups._replace(
-        busy_watts=_frozen_times(busy),
-        idle_watts=_frozen_times(idle),
+        busy_watts=floats(busy),
+        idle_watts=floats(idle),
         cheap_in_cluster=in_cluster,
         cheap=cheap,
     )
@@ -217,13 +218,13 @@ def kinds_apart(workload: Workload, asked: Asked) -> Kinds:
 
 def _kinds(workload: Workload, asked: Asked, of_job: Ints, first: Ints) -> Kinds:
     return Kinds(
-        of_job=frozen(of_job),
-        tasks=frozen(workload.tasks[first]),
-        need=frozen(asked.need[first]),
-        share=frozen(asked.share[first]),
-        chunk=frozen(asked.chunk[first]),
-        alone=frozen(asked.alone[first]),
-        opened=frozen(asked.opened[first]),
+        of_job=ints(of_job),
+        tasks=ints(workload.tasks[first]),
+        need=ints(asked.need[first]),
+        share=ints(asked.share[first]),
+        chunk=ints(asked.chunk[first]),
+        alone=ints(asked.alone[first]),
+        opened=ints(asked.opened[first]),
     )
 
 
@@ -246,11 +247,11 @@ def shared(
     gpu = asked.names.index(GPU) if GPU in asked.names else -1
     return Sharing(
         nodes=Nodes(
-            first=frozen([0, *np.cumsum(counts)]),
-            group=frozen(np.repeat(np.arange(counts.size), counts)),
-            number=frozen(np.arange(counts.sum()) if numbers is None else numbers),
-            has=frozen(has),
-            gpus=frozen(has[gpu] if gpu >= 0 else np.zeros(counts.size)),
+            first=ints([0, *np.cumsum(counts)]),
+            group=ints(np.repeat(np.arange(counts.size), counts)),
+            number=ints(np.arange(counts.sum()) if numbers is None else numbers),
+            has=ints(has),
+            gpus=ints(has[gpu] if gpu >= 0 else np.zeros(counts.size)),
         ),
         kinds=kinds,
         closures=closures_by_group(extras, counts.size),
@@ -258,7 +259,7 @@ def shared(
         gpu=gpu,
         choice=int(Choice[sharing.choice.upper()]),
         reservation=int(Reservation[sharing.reservation.upper()]),
-        leaf=frozen(leaves(kinds.of_job, order)),
+        leaf=ints(leaves(kinds.of_job, order)),
         begin=begins(kinds),
     )
 
@@ -266,16 +267,16 @@ def shared(
 def closures_by_group(extras: Extras | None, groups: int) -> Closures:
     """Return the closures of a problem, sorted by group and by planned end; empty lists if there are none."""
     if extras is None:
-        return Closures(frozen(np.zeros(groups + 1)), frozen([]), frozen([]), _frozen_times([]))
+        return Closures(ints(np.zeros(groups + 1)), ints([]), ints([]), floats([]))
     calendar = extras.calendar
     of_group = np.lexsort((calendar.begin, calendar.group))
     by_end = np.argsort(calendar.planned_end, kind="stable")
     by_end = by_end[np.isfinite(calendar.planned_end[by_end])]
     return Closures(
-        first=frozen(np.searchsorted(calendar.group[of_group], np.arange(groups + 1))),
-        of_group=frozen(of_group),
-        by_end=frozen(by_end),
-        planned_end=_frozen_times(calendar.planned_end[by_end]),
+        first=ints(np.searchsorted(calendar.group[of_group], np.arange(groups + 1))),
+        of_group=ints(of_group),
+        by_end=ints(by_end),
+        planned_end=floats(calendar.planned_end[by_end]),
     )
 
 
@@ -290,14 +291,7 @@ def leaves(of_job: Ints, order: Ints) -> Ints:
 
 def begins(kinds: Kinds) -> Ints:
     """Return the first place of each kind, and one past the last place of all."""
-    return frozen(np.searchsorted(np.sort(kinds.of_job), np.arange(kinds.tasks.size + 1)))
-
-
-def frozen(values: Any) -> NDArray[np.int64]:
-    """Return these integers as a read-only array for kernels."""
-    array = np.array(values, dtype=np.int64, order="C")
-    array.setflags(write=False)
-    return array
+    return ints(np.searchsorted(np.sort(kinds.of_job), np.arange(kinds.tasks.size + 1)))
 
 
 def parts_of_sharing(sharing: Sharing, held: Held | None) -> tuple[object, ...]:
@@ -314,20 +308,14 @@ def freeze(sharing: Sharing) -> None:
                 array.setflags(write=False)
 
 
-def _frozen_times(values: Any) -> NDArray[np.float64]:
-    array = np.array(values, dtype=np.float64, order="C")
-    array.setflags(write=False)
-    return array
-
-
 def part_of(sharing: Sharing, jobs: Ints, extras: Extras | None) -> Sharing:
     """Return the same nodes with only these jobs, in this order; `extras` has the downtimes that are known."""
     kinds = sharing.kinds
     which, of_job = np.unique(kinds.of_job[jobs], return_inverse=True)
-    some = Kinds(of_job=frozen(of_job.reshape(-1)), **{
-        name: frozen(getattr(kinds, name)[which]) for name in Kinds._fields if name != "of_job"
+    some = Kinds(of_job=ints(of_job.reshape(-1)), **{
+        name: ints(getattr(kinds, name)[which]) for name in Kinds._fields if name != "of_job"
     })  # fmt: skip
-    leaf = frozen(leaves(some.of_job, np.arange(jobs.size)))
+    leaf = ints(leaves(some.of_job, np.arange(jobs.size)))
     # Plans of these jobs ignore limits on numbers of nodes.
     closures = closures_by_group(extras, sharing.nodes.gpus.size)
     return sharing._replace(kinds=some, closures=closures, counted=NOTHING_COUNTS, leaf=leaf, begin=begins(some))

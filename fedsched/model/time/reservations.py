@@ -153,6 +153,8 @@ def check_reservations(federation: Federation) -> None:
 def reservation_of_jobs(workload: Workload, federation: Federation) -> NDArray[np.int64]:
     """Return the index in `reserved_names` of each job's reservation; -1 if it names none, or an unknown one."""
     place = {name: r for r, name in enumerate(reserved_names(federation))}
+    if not place:
+        return np.full(len(workload), NO_RESERVATION, dtype=np.int64)
     names, which = distinct(workload.label(RESERVATION))
     return np.array([place.get(name, NO_RESERVATION) for name in names], dtype=np.int64)[which]
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.engine.pack.choices import possible_shapes
+from fedsched.engine.pack.limit_classes import of_present_shapes
 from fedsched.engine.pack.power_cap_arrays import may_starve
 from fedsched.engine.pack.problem import pack
-from fedsched.engine.pack.shape_arrays import Shapes, read_only
+from fedsched.engine.pack.shape_arrays import Shapes
 from fedsched.engine.placement.tasks_per_node import most_nodes, most_of_groups, tasks_per_node_of
 from fedsched.engine.plans import plan_in_order
 from fedsched.model.jobs.alternatives import may_change_gear
@@ -89,6 +90,5 @@ def with_limits_of_shapes(problem: Problem, choices: Choices) -> Problem:
     """Return the problem with limits that have a kind for every shape; each job has that of its present one."""
     if choices.limits is None or problem.extras is None:
         return problem
-    present = read_only(choices.limits.kind[choices.shapes.first[:-1]])
-    limits = choices.limits._replace(kind=present, tasks=problem.extras.limits.tasks)
+    limits = of_present_shapes(choices.limits, choices.shapes.first[:-1], problem.extras.limits.tasks)
     return problem._replace(extras=problem.extras._replace(limits=limits))

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.engine.arrays.read_only import floats, ints
 from fedsched.engine.arrays.structs import Groups
 from fedsched.search.problem.subfederation_runs import Units
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
     from fedsched.engine.arrays.structs import Floats, Ints, Problem
     from fedsched.search.problem.packed import PackedProblem
@@ -58,14 +58,14 @@ def _units(parts: list[Ints], problem: PackedProblem) -> Units:
     covers = np.array(inside).astype(np.int64)
     return Units(
         groups=_groups(groups, parts, members),
-        group=_ints(np.concatenate(members)),
+        group=ints(np.concatenate(members)),
         first_group=_ends(members),
         first_cluster=_ends(parts),
-        unit=_ints(unit),
-        option=_ints([homes[u].index(home) for home, u in enumerate(unit)]),
-        covers=_ints(covers),
-        allowed=_ints(limits @ covers.T >= problem.problem.tasks[: len(limits), None]),
-        area=_floats(np.array([_areas(problem.problem, own)[: len(limits)] for own in members])),
+        unit=ints(unit),
+        option=ints([homes[u].index(home) for home, u in enumerate(unit)]),
+        covers=ints(covers),
+        allowed=ints(limits @ covers.T >= problem.problem.tasks[: len(limits), None]),
+        area=floats(np.array([_areas(problem.problem, own)[: len(limits)] for own in members])),
         caps=np.concatenate(caps),
         first_cap=_ends(caps),
     )
@@ -86,36 +86,24 @@ def _groups(groups: Groups, parts: list[Ints], members: list[Ints]) -> Groups:
 
     def ordered(everyone: Ints) -> Ints:
         # Each unit's groups, in the given order of all groups.
-        return _ints(np.concatenate([number[everyone[np.isin(everyone, own)]] for own in members]))
+        return ints(np.concatenate([number[everyone[np.isin(everyone, own)]] for own in members]))
 
     own = np.concatenate(members)
     return Groups(
-        nodes=_ints(groups.nodes[own]),
-        cluster=_ints(np.concatenate(clusters)),
-        slowdown=_floats(groups.slowdown[own]),
-        speed=_floats(groups.speed[own]),
-        busy_watts=_floats(groups.busy_watts[own]),
-        idle_watts=_floats(groups.idle_watts[own]),
-        cluster_begin=_ints(np.concatenate(begins)),
+        nodes=ints(groups.nodes[own]),
+        cluster=ints(np.concatenate(clusters)),
+        slowdown=floats(groups.slowdown[own]),
+        speed=floats(groups.speed[own]),
+        busy_watts=floats(groups.busy_watts[own]),
+        idle_watts=floats(groups.idle_watts[own]),
+        cluster_begin=ints(np.concatenate(begins)),
         fast_in_cluster=ordered(groups.fast_in_cluster),
         cheap_in_cluster=ordered(groups.cheap_in_cluster),
         fast=ordered(groups.fast),
         cheap=ordered(groups.cheap),
-        uplink=_floats(groups.uplink[np.concatenate(parts)]),
+        uplink=floats(groups.uplink[np.concatenate(parts)]),
     )
 
 
 def _ends(parts: list[Ints]) -> Ints:
-    return _ints(np.cumsum([0, *(len(part) for part in parts)]))
-
-
-def _ints(values: ArrayLike) -> Ints:
-    fixed = np.array(values, dtype=np.int64, order="C")
-    fixed.setflags(write=False)
-    return fixed
-
-
-def _floats(values: Floats) -> Floats:
-    fixed = np.array(values, order="C")
-    fixed.setflags(write=False)
-    return fixed
+    return ints(np.cumsum([0, *(len(part) for part in parts)]))

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.core.errors import InfeasibleError
+from fedsched.engine.arrays.read_only import ints
 from fedsched.engine.compatibility import Use, refuse
 from fedsched.engine.sharing.asked import asked_of, asks_in_words
 from fedsched.engine.sharing.counting import node_limits
 from fedsched.engine.sharing.noun import NodeSharing
-from fedsched.engine.sharing.pack import frozen, kinds_alike, shared
+from fedsched.engine.sharing.pack import kinds_alike, shared
 from fedsched.engine.sharing.present import present_of
 from fedsched.engine.sharing.room import new_work
 from fedsched.model.jobs.demands import WHOLE
@@ -71,7 +72,7 @@ def shared_of(
     _refuse_who_has_no_room(workload, federation, asked, kinds)
     sharing, of_node = shared(federation, asked, kinds, CHOICE, np.arange(len(workload))), federation.group_of_node
     sharing = sharing._replace(counted=node_limits(workload, federation))
-    by_their_own = sharing.nodes._replace(group=frozen(of_node), number=frozen(np.arange(of_node.size)))
+    by_their_own = sharing.nodes._replace(group=ints(of_node), number=ints(np.arange(of_node.size)))
     sharing = sharing._replace(nodes=by_their_own)
     if running is not None and running.held is not None:
         there = running.held.of(np.arange(running.rows.size))
@@ -84,17 +85,17 @@ def shared_of(
     devices = np.arange(work.now.left.shape[1])
     work.now.left[:] = np.where(devices < sharing.nodes.gpus[of_node][:, None], WHOLE, 0)
     completing, refused = (np.zeros(many, dtype=np.int64) for many in (federation.nodes, kinds.tasks.size))
-    return Shared(sharing, work, completing, frozen(by_node), refused, *_for_gpus(sharing, weight))
+    return Shared(sharing, work, completing, ints(by_node), refused, *_for_gpus(sharing, weight))
 
 
 def _for_gpus(sharing: Sharing, weight: Ints) -> tuple[Ints, Ints, Ints]:
     """Return of how many GPUs of a node each kind's tasks are, which nodes have any, and the nodes' weights."""
     kinds, nodes, nothing = sharing.kinds, sharing.nodes, np.zeros(0, dtype=np.int64)
     if sharing.gpu < 0 or not kinds.need[:, sharing.gpu].any():
-        return frozen(nothing), frozen(nothing), weight
+        return ints(nothing), ints(nothing), weight
     asked = kinds.need[:, sharing.gpu] * np.maximum(kinds.chunk, 1)
     some = np.flatnonzero(nodes.gpus[nodes.group] > 0)
-    return frozen(asked), frozen(some), weight * SPAN + SPAN - 1
+    return ints(asked), ints(some), weight * SPAN + SPAN - 1
 
 
 def _refuse_who_has_no_room(workload: Workload, federation: Federation, asked: Asked, kinds: Kinds) -> None:

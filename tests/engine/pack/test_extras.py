@@ -12,7 +12,7 @@ from support.plain import begun
 
 import fedsched as fs
 from fedsched.engine.arrays.structs import Extras
-from fedsched.engine.pack.extras import FEATURES, extras_of_jobs
+from fedsched.engine.pack.extras import PACKINGS, extras_of_jobs
 from fedsched.engine.pack.problem import _flat
 from fedsched.simulate import prepare
 
@@ -49,13 +49,13 @@ def run_with(name: str) -> Simulation:
 
 def in_use(extras: Extras) -> set[str]:
     """Return the names of the features that are in use."""
-    return {name for name, feature in FEATURES.items() if feature.entries(getattr(extras, name)).size}
+    return {name for name, packing in PACKINGS.items() if packing.entries(getattr(extras, name)).size}
 
 
 def test_the_list_has_every_field() -> None:
     """In the order of the fields, which only the flag follows."""
-    assert (*FEATURES, "more") == Extras._fields
-    assert list(USES) == list(FEATURES)
+    assert (*PACKINGS, "more") == Extras._fields
+    assert list(USES) == list(PACKINGS)
 
 
 def test_without_any_there_are_no_extras() -> None:
@@ -66,7 +66,7 @@ def test_without_any_there_are_no_extras() -> None:
     assert extras_of_jobs(problem, state, np.array([0]), 0.0) is None
 
 
-@pytest.mark.parametrize("name", FEATURES)
+@pytest.mark.parametrize("name", PACKINGS)
 def test_each_alone_is_in_use_and_no_other(name: str) -> None:
     """Kernels leave out all that only `more` tells of, and plans of some jobs all that they cannot see."""
     run = run_with(name)
@@ -82,12 +82,12 @@ def test_each_alone_is_in_use_and_no_other(name: str) -> None:
         assert plans.more == (None if seen <= CLOSING else 1)
 
 
-@pytest.mark.parametrize("name", FEATURES)
+@pytest.mark.parametrize("name", PACKINGS)
 def test_what_is_not_in_use_has_the_types_of_what_is(name: str) -> None:
     """Kernels are compiled once for both."""
     extras = run_with(name).problem.extras
     assert extras is not None
-    used, nothing = (list(_flat((part,))) for part in (getattr(extras, name), FEATURES[name].nothing))
+    used, nothing = (list(_flat((part,))) for part in (getattr(extras, name), PACKINGS[name].nothing))
     for some, none in zip(used, nothing, strict=True):
         assert (some.dtype, some.ndim, some.flags.writeable) == (none.dtype, none.ndim, none.flags.writeable)
         assert some.flags.c_contiguous
