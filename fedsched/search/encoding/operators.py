@@ -203,6 +203,17 @@ def _move_caps(problem: Problem, space: Space, row: Ints, ends: Floats, stream: 
         make_placeable(problem, space, row, j, state)
 
 
+@inlined
+def move_within(queue: Ints, place: int, to: int) -> None:
+    """Move the job at a place of a queue to another place; the jobs between shift."""
+    j = queue[place]
+    step = 1 if to > place else -1
+    while place != to:
+        queue[place] = queue[place + step]
+        place += step
+    queue[to] = j
+
+
 @part
 def _move_jobs(problem: Problem, space: Space, row: Ints, ends: Floats, stream: Stream, state: State) -> None:
     # Order and caps change together, as the value of a place in the queue depends on the nodes.
@@ -219,11 +230,7 @@ def _move_jobs(problem: Problem, space: Space, row: Ints, ends: Floats, stream: 
         make_placeable(problem, space, row, second, state)
     else:  # a job is bound to a cluster, at another place
         j = row[a]
-        step = 1 if b > a else -1
-        while a != b:
-            row[a] = row[a + step]
-            a += step
-        row[b] = j
+        move_within(row, a, b)
         for g in range(groups):
             row[jobs + j * groups + g] = 0
         _set_cluster(problem, space, row, j, below(stream, problem.groups.uplink.size), OPEN, state)

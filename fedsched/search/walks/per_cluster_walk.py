@@ -133,6 +133,14 @@ def _accepted(goal: Goal, walker: Walker, value: float) -> bool:
 
 
 @inlined
+def count_trial(walker: Walker) -> None:
+    """Count one trial of late acceptance: remember the current value if it is better than what it replaces."""
+    late = walker.steps[0] % walker.late.size
+    walker.late[late] = min(walker.late[late], walker.value[0])
+    walker.steps[0] += 1
+
+
+@inlined
 def latest_end(problem: Problem, goal: Goal, limit: float) -> float:
     """Return the latest end, in seconds from t0, at which a plan's value can still be within the limit.
 
@@ -250,9 +258,7 @@ def walk_per_cluster(
             restore_unit(units, parts, u, FROM, length, ends_alone)
             if v != u:
                 restore_unit(units, parts, v, TO, length_to, ends_alone)
-        late = walker.steps[0] % walker.late.size
-        walker.late[late] = min(walker.late[late], value[0])
-        walker.steps[0] += 1
+        count_trial(walker)
         going = parts.jobs_run[0] < most
     write_row(space, units, parts, placement, walker.current)
     return Status.DONE

@@ -18,9 +18,10 @@ from fedsched.core.random import below, uniform
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Dispatch
 from fedsched.model.schedule.metrics import BOUND_SECONDS
+from fedsched.search.encoding.operators import move_within
 from fedsched.search.problem.subfederation_runs import set_home
 from fedsched.search.walks.descent import note, scalar
-from fedsched.search.walks.per_cluster_walk import read_row
+from fedsched.search.walks.per_cluster_walk import count_trial, read_row
 
 if TYPE_CHECKING:
     from fedsched.core.random import Stream
@@ -192,17 +193,6 @@ def write_queues(
 
 
 @inlined
-def _rotate(queue: Ints, place: int, to: int) -> None:
-    # Moves the job at a place to another one; those between shift.
-    j = queue[place]
-    step = 1 if to > place else -1
-    while place != to:
-        queue[place] = queue[place + step]
-        place += step
-    queue[to] = j
-
-
-@inlined
 def _near(middle: int, places: int, stream: Stream) -> int:
     # A place near the middle, or any one.
     if uniform(stream) < NEAR_SHARE:
@@ -215,15 +205,22 @@ def _near(middle: int, places: int, stream: Stream) -> int:
 def _move_to(parts: Parts, u: int, place: int, v: int, at: int) -> None:
     # Moves the job at a place of one queue to a place of another.
     parts.queue[v, parts.length[v]] = parts.queue[u, place]
-    _rotate(parts.queue[v], parts.length[v], at)
+    move_within(parts.queue[v], parts.length[v], at)
     parts.length[v] += 1
     parts.length[u] -= 1
-    _rotate(parts.queue[u], place, parts.length[u])
+    move_within(parts.queue[u], place, parts.length[u])
 
 
 @inlined
-def _exchange(parts: Parts, u: int, place: int, v: int, at: int) -> None:
-    parts.queue[u, place], parts.queue[v, at] = parts.queue[v, at], parts.queue[u, place]
+def _change(parts: Parts, swaps: bool, u: int, place: int, v: int, at: int) -> None:
+    # Exchanges two jobs, or moves the one at a place of a queue to a place of the same or another one. With the two
+    # places exchanged it undoes this.
+    if swaps:
+        parts.queue[u, place], parts.queue[v, at] = parts.queue[v, at], parts.queue[u, place]
+    elif u == v:
+        move_within(parts.queue[u], place, at)
+    else:
+        _move_to(parts, u, place, v, at)
 
 
 @inlined
@@ -266,8 +263,7 @@ def walk_queues(
     improved = False
     going = True
     while going:
-        late = walker.steps[0] % walker.late.size
-        allowed = max(value[0], walker.late[late])
+        allowed = max(value[0], walker.late[walker.steps[0] % walker.late.size])
         limit = goal.ideal[0] + allowed * goal.scale[0] / goal.weights[0]
         limit += abs(limit) * CLOSE
         j = below(stream, jobs)
@@ -300,12 +296,7 @@ def walk_queues(
             for k in range(clusters):
                 if k != u and k != v:
                     rest += sums.share[k]
-            if swaps:
-                _exchange(parts, u, place, v, at)
-            elif u == v:
-                _rotate(parts.queue[u], place, at)
-            else:
-                _move_to(parts, u, place, v, at)
+            _change(parts, swaps, u, place, v, at)
             new_to, new_from = 0.0, 0.0
             if v != u:
                 new_to = run_queue(
@@ -336,14 +327,9 @@ def walk_queues(
                     note(goal, metrics, walker.objectives[1])
                     _update_best(parts, sums)
                     improved = True
-            elif swaps:
-                _exchange(parts, u, place, v, at)
-            elif u == v:
-                _rotate(parts.queue[u], at, place)
             else:
-                _move_to(parts, v, at, u, place)
-        walker.late[late] = min(walker.late[late], value[0])
-        walker.steps[0] += 1
+                _change(parts, swaps, v, at, u, place)
+        count_trial(walker)
         going = parts.jobs_run[0] < most
     if improved:
         write_queues(problem, space, units, parts, sums, sums.best, sums.best_length, placement, walker.best)

@@ -18,7 +18,7 @@ from fedsched.engine.codes import Status
 from fedsched.model.schedule.metrics import Column
 from fedsched.search.problem.subfederation_runs import last_end, run_unit, set_home
 from fedsched.search.walks.descent import note, pocket, scalar
-from fedsched.search.walks.per_cluster_walk import latest_end, read_row, write_row
+from fedsched.search.walks.per_cluster_walk import count_trial, latest_end, read_row, write_row
 
 if TYPE_CHECKING:
     from fedsched.core.random import Stream
@@ -232,13 +232,6 @@ def _limit(walker: Walker) -> float:
 
 
 @inlined
-def _count_one(walker: Walker) -> None:
-    late = walker.steps[0] % walker.late.size
-    walker.late[late] = min(walker.late[late], walker.value[0])
-    walker.steps[0] += 1
-
-
-@inlined
 def _judge(
     problem: Problem,
     space: Space,
@@ -330,7 +323,7 @@ def rebuild(
             elif ruined:
                 _bring_back(units, parts, ruin)
             if ruined:
-                _count_one(walker)
+                count_trial(walker)
                 going = parts.jobs_run[0] < most
             if going:
                 anew = walker.steps[0] - walker.steps[1] > STUCK
