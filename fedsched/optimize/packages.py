@@ -228,12 +228,12 @@ def optimize_in_packages(
     A budget in seconds is the whole call's: each package gets an equal share of what is left when it begins. If its
     share is below 0.02 s, it gets its jobs in the order of arrival.
 
-    A package is searched from the moment when the last job of the packages before starts or leaves, again after each
-    run that it loses to a downtime. With
-    submits="keep" this is not before the package's own last submit (of jobs that do not follow others). Jobs that
-    still run then continue beside it. Jobs that follow others are assigned to packages by their recorded submits.
-    Each package takes the order, caps, shapes and delays of its own jobs from the plans `initial`. Raise
-    InfeasibleError if a package cannot keep the deadline. Ctrl-C ends the call with the packages done so far.
+    A package is searched from the moment when the last job of the packages before starts or leaves; a job that loses
+    its nodes to a downtime has to start again before. With submits="keep" this is not before the package's own last
+    submit (of jobs that do not follow others). Jobs that still run then continue beside it. Jobs that follow others are
+    assigned to packages by their recorded submits. Each package takes the order, caps, shapes and delays of its own
+    jobs from the plans `initial`. Raise InfeasibleError if a package cannot keep the deadline. Ctrl-C ends the call
+    with the packages done so far.
     """
     workload, cluster, t0 = whole.workload, whole.truth.federation, whole.problem.t0
     jobs, latest, deadline = len(workload), whole.objectives.latest, search.settings.deadline

@@ -1078,7 +1078,7 @@ class Simulation:
         left = milliwatts(cap.at(time))
         for group in [self.machine.groups[g] for g in cap.groups]:
             left -= group.count * milliwatts(group.idle)
-            if self.machine.ahead:  # so many may boot ahead at a time
+            if self.machine.ahead:  # all nodes of the reserve may boot at the same time
                 booting = min(group.count, self.machine.timeout[1])
                 left -= booting * max(0, milliwatts(group.boot[1]) - milliwatts(group.idle))
         there = [(record.job, record.counts) for record in self.present() if self.end_in_plan(record) > time]

@@ -107,7 +107,7 @@ class Run:
     sizes: dict[int, tuple[int, int]] = field(default_factory=dict)  # of a job: on how many nodes, at least and most
     sequential: bool = False
     saturation: str = "dynamic"
-    decide: naive.Decide | None = None  # chooses in place of the rule among so many first ones (reading 32)
+    decide: naive.Decide | None = None  # chooses the next job in place of the rule (reading 32)
     places: int = 0
 
     def run(self) -> None:

@@ -79,7 +79,7 @@ def caps_of(federation: Federation) -> list[PowerCap]:
     """Return the federation's power caps, one per signal of this kind."""
     groups, of_cluster = federation.groups, federation.group_cluster
     idle = milliwatts(np.array([group.idle_watts for group in groups])) * [group.count for group in groups]
-    if isinstance(federation.power, Reserve):  # so many nodes may boot ahead at a time
+    if isinstance(federation.power, Reserve):  # all nodes of the reserve may boot at the same time
         idle += _boot_needs(federation) * [min(federation.power.nodes, group.count) for group in groups]
     found = []
     for signal in federation.signals:

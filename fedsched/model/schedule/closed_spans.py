@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from fedsched.model.schedule.schedule import Schedule
     from fedsched.model.time.downtimes import Closures
 
+
 class ClosedSpans(NamedTuple):
     """Spans of time in which nodes are closed, one per row: start and finish in seconds, and nodes of each group."""
 

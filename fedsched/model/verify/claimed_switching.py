@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from fedsched.model.schedule.schedule import Schedule
     from fedsched.model.verify.lost_nodes_check import Runs
 
+ENDS, OPENS, CLOSES, STARTS = range(4)  # events, in this order at one instant
 MOST = 400  # the most ends of uses for which each pair of an end and a use is compared
 NEAR = 1e-9
 
@@ -144,21 +145,20 @@ def off_times_of(runs: Runs, schedule: Schedule) -> OffTimes:
         follow = _Cluster([federation.groups[g] for g in inside], federation.power, schedule.t0, last)
         counts = of_all.counts[:, inside]
         mine = np.flatnonzero(counts.any(axis=1)).tolist()
-        events = [(float(of_all.finish[i]), 0, 0, i) for i in mine]
-        events += [(since[i], 1, -1 if of_all.start[i] < schedule.t0 else turn[i], i) for i in mine]
-        events = [(time, 3 * begins, place, i) for time, begins, place, i in events]
+        events = [(float(of_all.finish[i]), ENDS, 0, i) for i in mine]
+        events += [(since[i], STARTS, -1 if of_all.start[i] < schedule.t0 else turn[i], i) for i in mine]
         closing = _closing_events(schedule, inside, last)
         events += [(time, kind, which, -1) for which, (time, kind, _, _) in enumerate(closing)]
         for time, kind, which, i in sorted(events):
             if i < 0:
                 _, _, g, some = closing[which]
-                follow.change(inside.index(g), some if kind == 2 else -some, time)
+                follow.change(inside.index(g), some if kind == CLOSES else -some, time)
                 continue
             nodes = counts[i].tolist()
-            if kind == 3 and not follow.can_take(nodes):
+            if kind == STARTS and not follow.can_take(nodes):
                 found.short.append(i)
                 return found
-            if kind == 3:
+            if kind == STARTS:
                 found.ready[i] = max(found.ready[i], follow.take(nodes, time))
             else:
                 follow.free(nodes, time)
@@ -175,7 +175,7 @@ def off_times_of(runs: Runs, schedule: Schedule) -> OffTimes:
 
 
 def _closing_events(schedule: Schedule, inside: list[int], last: float) -> list[tuple[float, int, int, int]]:
-    # Downtimes, without reservations, that open (1) or close (2) nodes of these groups: time, kind, group and nodes.
+    # Downtimes, without reservations, that open or close nodes of these groups: time, kind, group and nodes.
     found: list[tuple[float, int, int, int]] = []
     if not is_switching(schedule.federation.power):
         return found  # Planned power saving takes closed nodes for idle ones
@@ -184,8 +184,8 @@ def _closing_events(schedule: Schedule, inside: list[int], last: float) -> list[
     for c in range(closures.begin.size):
         g, nodes = int(closures.group[c]), int(closures.nodes[c])
         if g in inside:
-            found.append((max(float(closures.begin[c]), schedule.t0), 2, g, nodes))
-            found += [(float(closures.end[c]), 1, g, nodes)] * int(closures.end[c] <= last)
+            found.append((max(float(closures.begin[c]), schedule.t0), CLOSES, g, nodes))
+            found += [(float(closures.end[c]), OPENS, g, nodes)] * int(closures.end[c] <= last)
     return found
 
 
@@ -256,8 +256,9 @@ class _Cluster:
         for group, some in zip(self.groups, nodes, strict=True):
             group.idle += [now] * some
             group.freed += [now] * some
-            paid, group.owed = min(some, group.owed), max(0, group.owed - some)
-            group.change(paid, now)
+            owed = min(some, group.owed)
+            group.owed -= owed
+            group.change(owed, now)
 
     def change(self, which: int, closed: int, now: float) -> None:
         # Nodes of a group close, or open (below 0).
@@ -311,8 +312,10 @@ class _Followed:
         return nodes <= len(self.idle) + len(self.off) + len(self.coming)
 
     def change(self, closed: int, now: float) -> None:
-        paid, self.owed = min(-min(closed, 0), self.owed), self.owed - min(-min(closed, 0), self.owed)
-        self.idle += [now] * (-closed - paid)
+        opened = max(-closed, 0)
+        paid = min(opened, self.owed)
+        self.owed -= paid
+        self.idle += [now] * (opened - paid)
         for _ in range(closed):
             if self.off:
                 self.cut_off.append((self.off.pop(), math.inf, now))

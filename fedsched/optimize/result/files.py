@@ -222,6 +222,7 @@ def _settings_of(data: dict[str, Any]) -> Settings:
         others["sharing"] = NodeSharing(**others["sharing"])
     return Settings(reading=CLAIRVOYANT.but(**words), **others)
 
+
 APART = ("shapes", "submit", "use")  # what a plan's data has beside the fields of a schedule
 
 
