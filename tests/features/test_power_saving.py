@@ -277,14 +277,20 @@ def test_wrong_nodes_and_names_are_refused(make: Callable[[], object], message: 
         make()
 
 
+def as_the_reference(scenario: strategies.Scenario, seed: int) -> tuple[fs.Schedule, naive.Result]:
+    """Return the schedule of a random system, and the reference's, which has the same starts and ends."""
+    schedule, expected = run_engine(scenario), scenario.simulate()
+    np.testing.assert_array_equal(schedule.start, expected.start, str(seed))
+    np.testing.assert_array_equal(schedule.finish, expected.finish, str(seed))
+    return schedule, expected
+
+
 def test_random_systems_switch_as_the_reference_does() -> None:
     """Starts, ends, promises and all that is measured of nodes that go off are the reference's, and checks agree."""
     waits = switches = 0.0
     for seed in range(66_000, 66_000 + tries(300)):
         scenario = strategies.saving_power(seed)
-        schedule, expected = run_engine(scenario), scenario.simulate()
-        np.testing.assert_array_equal(schedule.start, expected.start, str(seed))
-        np.testing.assert_array_equal(schedule.finish, expected.finish, str(seed))
+        schedule, expected = as_the_reference(scenario, seed)
         if not expected.ran:
             continue
         row = schedule.metrics()
@@ -354,9 +360,7 @@ def test_random_nodes_go_off_beside_downtimes_as_the_reference_says() -> None:
         scenario = strategies.going_off_with_downtimes(seed)
         if not scenario.machine.closures:
             continue
-        schedule, expected = run_engine(scenario), scenario.simulate()
-        np.testing.assert_array_equal(schedule.start, expected.start, str(seed))
-        np.testing.assert_array_equal(schedule.finish, expected.finish, str(seed))
+        schedule, expected = as_the_reference(scenario, seed)
         if not expected.ran:
             continue
         row, ran = schedule.metrics(), ~np.isnan(schedule.start)
@@ -377,7 +381,7 @@ def test_random_nodes_go_off_beside_downtimes_as_the_reference_says() -> None:
 
 
 def two_clusters(power: object) -> fs.Federation:
-    """Return two clusters of six nodes whose uplinks carry one of two jobs of three tasks on each."""
+    """Return two clusters of six nodes. A job with three tasks on each fills their uplinks, two overload them."""
     groups = fs.NodeGroup(6, 1.0, **NODE, **STATES)
     return fs.Federation(tuple(fs.Cluster(name, (groups,), 9.0) for name in "ab"), power=power)
 
@@ -406,9 +410,7 @@ def test_random_systems_boot_beside_uplinks_as_the_reference_does() -> None:
     saturated = waited = 0
     for seed in range(tries(240)):
         scenario = strategies.going_off_beside_uplinks(seed)
-        schedule, expected = run_engine(scenario), scenario.simulate()
-        np.testing.assert_array_equal(schedule.start, expected.start, str(seed))
-        np.testing.assert_array_equal(schedule.finish, expected.finish, str(seed))
+        schedule, expected = as_the_reference(scenario, seed)
         if not expected.ran:
             continue
         row = schedule.metrics()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.deciding import played
 
 import fedsched as fs
 from fedsched.gym import SchedulingEnv, SchedulingVectorEnv
@@ -29,15 +30,10 @@ def jobs(*submits: float, tasks: int = 1, runtime: float = 600.0) -> fs.Workload
 
 
 def decided(env: SchedulingEnv, *answers: int) -> fs.Schedule:
-    """Return what comes of these answers, then of the first place for ever; rewards add up to the metric."""
-    env.reset()
-    over, rewards, given = False, 0.0, iter(answers)
-    while not over:
-        _, reward, over, _, info = env.step(next(given, 0))
-        rewards += reward
-    assert info["objective"] == pytest.approx(-rewards)
-    assert info["objective"] == pytest.approx(env.schedule().metrics().energy)
-    return env.schedule()
+    """Return what comes of these answers, then of the first place for ever; the objective is the energy."""
+    schedule, objective = played(env, *answers)
+    assert objective == pytest.approx(schedule.metrics().energy)
+    return schedule
 
 
 def test_a_job_that_lacks_watts_waits() -> None:

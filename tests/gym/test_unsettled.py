@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.deciding import played
 
 import fedsched as fs
 from fedsched.gym import ProgressFeature, SchedulingEnv, SchedulingVectorEnv, WaitingFeature
@@ -15,14 +16,8 @@ TWO = fs.Federation.homogeneous(2)
 
 
 def decided(env: SchedulingEnv, *answers: int) -> fs.Schedule:
-    """Return what comes of these answers, then of the first place for ever; rewards add up to the objective."""
-    env.reset()
-    over, rewards, given = False, 0.0, iter(answers)
-    while not over:
-        _, reward, over, _, info = env.step(next(given, 0))
-        rewards += reward
-    assert info["objective"] == pytest.approx(-rewards)
-    return env.schedule()
+    """Return what comes of these answers, then of the first place for ever."""
+    return played(env, *answers)[0]
 
 
 def test_who_is_not_eligible_is_not_seen() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.apart_cases import BASE, TWO, WHOLE, any_problem, federation, package, run_of
+from support.apart_cases import BASE, TWO, WHOLE, any_problem, federation, package, run_of, sliced
 from support.tiers import INTERPRETED, tries
 
 import fedsched as fs
@@ -20,7 +20,7 @@ from fedsched.search.encoding.genome import ANY_NODES
 from fedsched.search.methods.memetic import Memetic
 from fedsched.search.problem.objectives import SOUGHT, Objectives
 from fedsched.search.problem.problem import SearchProblem
-from fedsched.search.run.run import BudgetSpent, Run, drive
+from fedsched.search.run.run import BudgetSpent, drive
 from fedsched.search.walks.per_cluster_walkers import OF_THE_WHOLE, PerClusterWalkers, can_walk_per_cluster
 
 NAMES = [name for name in SOUGHT if name not in (*OF_THE_WHOLE, *PRICED, *QUANTILES)]  # all that clusters have parts in
@@ -74,14 +74,6 @@ def test_a_share_of_the_idle_energy_is_one_of_the_whole_machine() -> None:
 
 def test_a_walk_in_parts_is_the_walk_in_one() -> None:
     """Tests that a walk that looks at the clock in between goes the way of one that does not."""
-
-    class Sliced(Run):
-        """A run that looks at the clock after so many plans."""
-
-        def trials(self, most: int, *, plans: int = 1) -> int:
-            asked.append(plans)
-            return min(most, slices.pop(0)) if slices else most
-
     ways: list[tuple[int, Any, float]] = []
     slices: list[int] = []
     asked: list[int] = []
@@ -89,7 +81,7 @@ def test_a_walk_in_parts_is_the_walk_in_one() -> None:
         rng = np.random.default_rng(5)
         machine = federation(rng)
         problem = SearchProblem(package(machine, rng, jobs=20), machine, Objectives.of("makespan"))
-        run = run_of(problem, rng, kind=Sliced)
+        run = run_of(problem, rng, kind=sliced(slices, asked))
         walkers = PerClusterWalkers(run, members=1)
         walkers.set_out(run, 0, run.seeds[0])
         slices[:], asked[:] = parts, []

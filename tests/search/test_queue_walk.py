@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.apart_cases import BASE, TWO, WHOLE, any_problem, federation, package, run_of
+from support.apart_cases import BASE, TWO, WHOLE, any_problem, federation, package, run_of, sliced
 from support.tiers import INTERPRETED, tries
 
 import fedsched as fs
@@ -132,18 +132,11 @@ def test_what_joins_clusters_keeps_queues_from_being_walked_over(case: str) -> N
 
 def test_a_walk_in_parts_is_the_walk_in_one() -> None:
     """Tests that a walk that looks at the clock in between goes the way of one that does not."""
-
-    class Sliced(Run):
-        """A run that looks at the clock after so many plans."""
-
-        def trials(self, most: int, *, plans: int = 1) -> int:
-            return min(most, slices.pop(0)) if slices else most
-
     ways, slices = [], list[int]()
     for parts in ([40], [1, 2, 7, 30]):
         rng = np.random.default_rng(5)
         machine = federation(rng)
-        run = run_of(waiting(package(machine, rng, jobs=20), machine), rng, kind=Sliced)
+        run = run_of(waiting(package(machine, rng, jobs=20), machine), rng, kind=sliced(slices, []))
         walkers = QueueWalkers(run)
         walkers.set_out(run, 0, run.seeds[0])
         slices[:] = parts

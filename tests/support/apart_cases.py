@@ -44,6 +44,22 @@ def package(machine: fs.Federation, rng: np.random.Generator, *, jobs: int, wide
     )
 
 
+def sliced(slices: list[int], asked: list[int]) -> type[Run]:
+    """Return a kind of run that looks at the clock after the next number of plans in `slices`.
+
+    It notes in `asked` how many plans each look was for.
+    """
+
+    class Sliced(Run):
+        """A run that takes its slices from outside."""
+
+        def trials(self, most: int, *, plans: int = 1) -> int:
+            asked.append(plans)
+            return min(most, slices.pop(0)) if slices else most
+
+    return Sliced
+
+
 def run_of(problem: PackedProblem, rng: np.random.Generator, *, evaluations: int = 10**9, kind: type[Run] = Run) -> Run:
     """Return a run whose seed plan is one of chance."""
     rows = problem.random_rows(20, rng)

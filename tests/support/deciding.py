@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+import pytest
 from support import strategies
 
 import fedsched as fs
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from reference import naive
+
+    from fedsched.gym import SchedulingEnv
 
     Choose = Callable[[list[int], list[bool]], int]  # the ids in the first places, whether each fits -> a place
 
@@ -42,6 +45,17 @@ def without_permutations(scenario: strategies.Scenario) -> strategies.Scenario:
     if isinstance(scenario.settings.order, str):
         return scenario
     return replace(scenario, settings=replace(scenario.settings, order="fcfs"))
+
+
+def played(env: SchedulingEnv, *answers: int) -> tuple[fs.Schedule, float]:
+    """Return what comes of these answers, then of the first place for ever, and the objective: rewards add up to it."""
+    env.reset()
+    over, rewards, given = False, 0.0, iter(answers)
+    while not over:
+        _, reward, over, _, info = env.step(next(given, 0))
+        rewards += reward
+    assert info["objective"] == pytest.approx(-rewards)
+    return env.schedule(), info["objective"]
 
 
 def episodes_of(scenario: strategies.Scenario, **options: object) -> Episodes:
